@@ -1,0 +1,1 @@
+"""How a message leaves: channels, vendors, and what their answers mean."""

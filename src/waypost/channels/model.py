@@ -1,0 +1,64 @@
+"""What goes to a vendor and what comes back. A vendor's refusal is a value, never an exception."""
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+
+class OutcomeKind(IntEnum):
+    """How one call to a vendor ended. The numbers are stored in `attempts.outcome`."""
+
+    ACCEPTED = 1
+    DEFERRED = 2
+    """The vendor said: later."""
+    REJECTED = 3
+    """The vendor said: never."""
+    UNREACHABLE = 4
+    """The vendor did not take the message and said nothing about it."""
+    IN_DOUBT = 5
+    """The vendor may have taken it: the connection ended between the last byte and the answer."""
+
+
+class OutcomeReason(StrEnum):
+    """Why, in one word that people and programs can rely on."""
+
+    ADDRESS_UNKNOWN = "address_unknown"
+    ADDRESS_INVALID = "address_invalid"
+    MAILBOX_DISABLED = "mailbox_disabled"
+    MAILBOX_FULL = "mailbox_full"
+    CONTENT_REFUSED = "content_refused"
+    MESSAGE_TOO_LARGE = "message_too_large"
+    POLICY = "policy"
+    """About us (5.7.x), never about the recipient."""
+    SLOW_DOWN = "slow_down"
+    AUTHENTICATION = "authentication"
+    TLS = "tls"
+    CONNECTION = "connection"
+    TIMEOUT = "timeout"
+    PROTOCOL = "protocol"
+    WORKER_LOST = "worker_lost"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    kind: OutcomeKind
+    reason: OutcomeReason | None = None
+    """None only when accepted."""
+    code: int | None = None
+    """The vendor's own number, for SMTP the reply code."""
+    reply: str | None = None
+    """The vendor's own words: valid UTF-8, no control characters, at most 1,000 characters. May name an address: seal it."""
+    reference: str | None = None
+    """The vendor's id of what it took, cleaned, at most 200 characters."""
+    latency_ms: int = 0
+    hard_bounce: bool = False
+    """The address itself is dead (5.1.1, 5.1.2, 5.1.3, 5.1.10): suppress it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingEmail:
+    """A finished message: CRLF lines, not yet dot-stuffed, no Bcc header."""
+
+    envelope_from: str
+    envelope_to: tuple[str, ...]
+    data: bytes

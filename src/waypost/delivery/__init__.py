@@ -1,0 +1,1 @@
+"""The road from queue to vendor: claim, gate again, compose, attempt, settle, rescue."""

@@ -1,0 +1,1 @@
+"""What every slice stands on: ids, time, tenancy, errors, addresses. Nothing here does I/O."""

@@ -1,0 +1,56 @@
+"""Ids: the 128 bits of a ULID as a uuid inside, `prefix_ULID` at the edges.
+
+A uuid column sorts by time this way and partitions are cut by it, so an id alone finds its partition.
+"""
+
+import os
+import re
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+from ulid import ULID
+
+from waypost.kernel.clock import Clock
+
+# A ULID's first digit holds only three bits; a year beyond 9999 cannot be a moment of ours.
+_ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z")
+_LATEST_MS: Final = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp() * 1000)
+
+
+def mint(clock: Clock) -> UUID:
+    """A new id whose time is the clock's."""
+    return id_at(clock.now(), os.urandom(10))
+
+
+def id_at(moment: datetime, entropy: bytes) -> UUID:
+    milliseconds = int(moment.timestamp() * 1000)
+    return UUID(bytes=milliseconds.to_bytes(6, "big") + entropy)
+
+
+def first_id_at(moment: datetime) -> UUID:
+    """The lowest id of a moment: a partition's bound."""
+    return id_at(moment, bytes(10))
+
+
+def moment_of(value: UUID) -> datetime:
+    return datetime.fromtimestamp(int.from_bytes(value.bytes[:6], "big") / 1000, tz=UTC)
+
+
+def show_ulid(value: UUID) -> str:
+    return str(ULID(value.bytes))
+
+
+def show(prefix: str, value: UUID) -> str:
+    return f"{prefix}_{ULID(value.bytes)}"
+
+
+def read(prefix: str, text: str) -> UUID | None:
+    """The id that a caller wrote, or None where it cannot be one of ours (one spelling only)."""
+    head, mark, tail = text.partition("_")
+    if head != prefix or not mark or not _ULID.match(tail):
+        return None
+    value = UUID(bytes=ULID.from_str(tail).bytes)
+    if int.from_bytes(value.bytes[:6], "big") > _LATEST_MS:
+        return None
+    return value

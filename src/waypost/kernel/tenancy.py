@@ -1,0 +1,52 @@
+"""Who is asking, for which tenant, and what they may do. Made by authentication only."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from waypost.kernel.errors import Forbidden
+from waypost.kernel.vocabulary import TenantMode
+
+PLATFORM: Final = "_platform"
+"""The pseudo-tenant that owns platform keys, platform audit rows and stored answers of platform calls."""
+
+
+class Permission(StrEnum):
+    """The closed list of scopes that a key may carry."""
+
+    NOTIFICATIONS_SEND = "notifications:send"
+    NOTIFICATIONS_READ = "notifications:read"
+    RECIPIENTS_READ = "recipients:read"
+    RECIPIENTS_WRITE = "recipients:write"
+    TEMPLATES_READ = "templates:read"
+    TEMPLATES_WRITE = "templates:write"
+    SUPPRESSIONS_READ = "suppressions:read"
+    SUPPRESSIONS_WRITE = "suppressions:write"
+    MAILBOX_READ = "mailbox:read"
+    AUDIT_READ = "audit:read"
+    KEYS_MANAGE = "keys:manage"
+    TENANTS_MANAGE = "tenants:manage"
+    TENANTS_ACT = "tenants:act"
+
+
+PLATFORM_ONLY: Final = frozenset({Permission.TENANTS_MANAGE, Permission.TENANTS_ACT})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scope:
+    tenant_id: str
+    mode: TenantMode
+    key_id: UUID
+    key_tenant: str
+    """The tenant the key belongs to: `_platform` when a platform key acts for `tenant_id`."""
+    permissions: frozenset[Permission]
+    request_id: str
+
+    @property
+    def is_platform(self) -> bool:
+        return self.tenant_id == PLATFORM
+
+    def demand(self, permission: Permission) -> None:
+        if permission not in self.permissions:
+            raise Forbidden(f"This key lacks the scope {permission.value}.", code="missing_scope")

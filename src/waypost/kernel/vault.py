@@ -1,0 +1,55 @@
+"""Sealing of personal data: what slices ask of the keyring, without knowing how it is done.
+
+master key → tenant key → recipient's data key. Destroying a data key erases everything sealed under it.
+`bound_to` is authenticated with the ciphertext (tenant, owner, column), so a ciphertext moved elsewhere does not open.
+"""
+
+from typing import Protocol
+
+from waypost.kernel.work import Transaction
+
+
+class DataKey(Protocol):
+    """An unwrapped key. Its repr shows nothing."""
+
+    def seal(self, plain: bytes, bound_to: str) -> bytes: ...
+
+    def open(self, sealed: bytes, bound_to: str) -> bytes:
+        """Raises `SealBroken` where the ciphertext is not what was sealed under this key for this place."""
+        ...
+
+
+class TenantKey(DataKey, Protocol):
+    """The tenant's key seals what belongs to no recipient and wraps recipients' keys."""
+
+    def new_data_key(self, bound_to: str) -> tuple[bytes, DataKey]:
+        """A fresh data key, wrapped (to store) and open (to use now)."""
+        ...
+
+    def unwrap(self, wrapped: bytes, bound_to: str) -> DataKey: ...
+
+    def hash_address(self, channel_word: str, normalised: str) -> str:
+        """`sha256:` + 64 hex digits, keyed by tenant and deployment: equal addresses of one tenant meet, nothing else does."""
+        ...
+
+    def sign(self, purpose: str, message: bytes) -> bytes:
+        """A 32-byte HMAC under a key derived for the purpose."""
+        ...
+
+
+class Vault(Protocol):
+    def new_tenant_key(self, tenant_id: str) -> bytes:
+        """A fresh tenant key, wrapped by the master key, to store with the tenant."""
+        ...
+
+    def tenant_key(self, tenant_id: str, wrapped: bytes) -> TenantKey: ...
+
+
+class SealBroken(Exception):
+    """A ciphertext did not open: wrong key, wrong place or altered bytes."""
+
+
+class Keyring(Protocol):
+    async def of(self, tx: Transaction) -> TenantKey:
+        """The open key of the transaction's tenant; read once per process and tenant."""
+        ...

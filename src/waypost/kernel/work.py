@@ -1,0 +1,22 @@
+"""The unit of work: one transaction of the system of record, bound to one tenant.
+
+Stores take the transaction as their first argument; only the adapter that made it knows what is inside.
+"""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+
+class Transaction:
+    """An open transaction. `tenant_id` is what row level security lets it see."""
+
+    __slots__ = ("tenant_id",)
+
+    def __init__(self, tenant_id: str) -> None:
+        self.tenant_id = tenant_id
+
+
+class Work(Protocol):
+    def begin(self, tenant_id: str) -> AbstractAsyncContextManager[Transaction]:
+        """Commits when the block ends, rolls back when it raises."""
+        ...

@@ -1,0 +1,1 @@
+"""People: who is reached, and by which addresses."""

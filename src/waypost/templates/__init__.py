@@ -1,0 +1,1 @@
+"""Content: templates, their versions, and the inline content of a call."""

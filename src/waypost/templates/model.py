@@ -1,0 +1,52 @@
+"""Templates, versions and content."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+from uuid import UUID
+
+from waypost.kernel.vocabulary import Category, Channel
+
+JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+
+class VersionState(StrEnum):
+    DRAFT = "draft"
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+    INLINE = "inline"
+    """The content of a call, stored once per distinct content, without a template."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Content:
+    """What is rendered for one message: `html`, `text` or both; the text part is derived when it is missing."""
+
+    subject: str
+    html: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Template:
+    id: UUID
+    key: str
+    channel: Channel
+    category: Category
+    name: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Version:
+    id: UUID
+    template_id: UUID | None
+    number: int | None
+    state: VersionState
+    content: Content
+    variables_schema: JsonObject | None
+    created_at: datetime
+    published_at: datetime | None
