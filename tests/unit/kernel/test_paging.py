@@ -1,0 +1,79 @@
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from waypost.kernel.errors import MalformedRequest, Refused
+from waypost.kernel.paging import (
+    decode_cursor,
+    decode_id_cursor,
+    encode_cursor,
+    encode_id_cursor,
+    page_of,
+    read_limit,
+)
+
+listings = st.text(alphabet="abcdefghijklmnopqrstuvwxyz-", min_size=1, max_size=30)
+
+
+@given(listings, st.text(max_size=200))
+def test_a_cursor_gives_back_its_position(listing: str, position: str) -> None:
+    cursor = encode_cursor(listing, position.replace("\ud800", ""))
+    assert decode_cursor(listing, cursor) == position
+    assert cursor.replace("-", "").replace("_", "").isalnum()
+
+
+@given(st.uuids())
+def test_an_id_cursor_gives_back_its_id(last: UUID) -> None:
+    assert decode_id_cursor("audit", encode_id_cursor("audit", last)) == last
+
+
+def test_no_cursor_is_the_first_page() -> None:
+    assert decode_cursor("audit", None) is None
+    assert decode_id_cursor("audit", None) is None
+
+
+@given(st.text(max_size=60))
+def test_junk_is_refused_by_pointer_and_not_repeated(junk: str) -> None:
+    with pytest.raises(MalformedRequest) as refusal:
+        decode_id_cursor("audit", junk)
+    assert refusal.value.errors[0].pointer == "/cursor"
+    assert refusal.value.code == "invalid_cursor"
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "",
+        "=",
+        "A",
+        "é",
+        "x" * 5000,
+        encode_cursor("tenants", uuid4().hex),
+        encode_cursor("audit", "not an id"),
+        encode_id_cursor("audit", uuid4()) + "\n",
+    ],
+)
+def test_cursors_of_other_lists_and_broken_ones_are_refused(cursor: str) -> None:
+    with pytest.raises(MalformedRequest):
+        decode_id_cursor("audit", cursor)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 101])
+def test_limits_out_of_range_are_refused(limit: int) -> None:
+    with pytest.raises(Refused) as refusal:
+        read_limit(limit)
+    assert refusal.value.errors[0].pointer == "/limit"
+
+
+def test_limits() -> None:
+    assert [read_limit(limit) for limit in (None, 1, 100)] == [20, 1, 100]
+
+
+def test_the_extra_item_only_tells_that_there_is_more() -> None:
+    assert page_of([1, 2, 3], 2, str).items == [1, 2]
+    assert page_of([1, 2, 3], 2, str).next == "2"
+    assert page_of([1, 2], 2, str).next is None
+    assert page_of([], 2, str).next is None
+    assert page_of([1, 2, 3], 2, str).map(lambda item: item * 10).items == [10, 20]
