@@ -1,0 +1,1 @@
+"""Rendering of untrusted content in a process of its own: pool, wire format, limits, and the engine inside."""
