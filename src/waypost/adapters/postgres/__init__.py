@@ -1,0 +1,1 @@
+"""The system of record: PostgreSQL 16 or newer, through asyncpg and plain SQL."""

@@ -1,0 +1,101 @@
+"""The unit of work on PostgreSQL: a transaction in which row level security sees one tenant."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import asyncpg
+
+from waypost.adapters.postgres.connection import Connection, OpenTransaction, Pool, is_busy, is_lost
+from waypost.adapters.postgres.queries import load
+from waypost.kernel.errors import Unavailable
+from waypost.kernel.work import Transaction
+
+_SQL: Final = load("work")
+
+
+class PgTransaction(Transaction):
+    __slots__ = ("_after_commit", "connection")
+
+    def __init__(self, tenant_id: str, connection: Connection) -> None:
+        super().__init__(tenant_id)
+        self.connection = connection
+        self._after_commit: list[Callable[[], None]] = []
+
+    def after_commit(self, callback: Callable[[], None]) -> None:
+        """Called once the commit is certain; never after a rollback or an unknown outcome."""
+        self._after_commit.append(callback)
+
+    def announce(self) -> None:
+        for callback in self._after_commit:
+            callback()
+
+
+def connection_of(tx: Transaction) -> Connection:
+    if not isinstance(tx, PgTransaction):
+        raise TypeError("This transaction was not begun by PgWork.")
+    return tx.connection
+
+
+class PgWork:
+    """Implements `kernel.work.Work` over one pool, that is, as one database role."""
+
+    def __init__(self, pool: Pool, *, acquire_timeout: float = 10.0) -> None:
+        self._pool = pool
+        self._acquire_timeout = acquire_timeout
+
+    @asynccontextmanager
+    async def begin(self, tenant_id: str) -> AsyncGenerator[PgTransaction]:
+        """Commits when the block ends, rolls back when it raises. A busy or lost database becomes `Unavailable`."""
+        connection = await self._acquire()
+        try:
+            transaction = connection.transaction()
+            tx = PgTransaction(tenant_id, connection)
+            try:
+                await transaction.start()
+                await connection.execute(_SQL["enter_tenant"], tenant_id)
+                yield tx
+            except BaseException as error:
+                with suppress(asyncpg.InterfaceError, asyncpg.PostgresError, OSError):
+                    await transaction.rollback()
+                _raise_unavailable(error, connection)
+                raise
+            await _commit(transaction, connection)
+            tx.announce()
+        finally:
+            await self._pool.release(connection)
+
+    @asynccontextmanager
+    async def begin_unscoped(self) -> AsyncGenerator[PgTransaction]:
+        """No tenant: only definer functions and tables that belong to no tenant answer."""
+        async with self.begin("") as tx:
+            yield tx
+
+    async def _acquire(self) -> Connection:
+        try:
+            return await self._pool.acquire(timeout=self._acquire_timeout)
+        except TimeoutError as error:
+            raise Unavailable("The database is busy. Try again.") from error
+        except (asyncpg.PostgresError, OSError) as error:
+            raise Unavailable("The database is unreachable. Try again.") from error
+
+
+async def _commit(transaction: OpenTransaction, connection: Connection) -> None:
+    try:
+        await transaction.commit()
+    except Exception as error:
+        if is_lost(error, connection):
+            raise Unavailable(
+                "The connection to the database was lost while saving, so the outcome is unknown. "
+                "Repeat the request with the same Idempotency-Key.",
+                code="retry_same_key",
+            ) from error
+        _raise_unavailable(error, connection)
+        raise
+
+
+def _raise_unavailable(error: BaseException, connection: Connection) -> None:
+    if is_busy(error):
+        raise Unavailable("The database is busy. Try again.") from error
+    if is_lost(error, connection):
+        raise Unavailable("The connection to the database was lost. Try again.") from error
