@@ -5,8 +5,14 @@ master key → tenant key → recipient's data key. Destroying a data key erases
 """
 
 from typing import Protocol
+from uuid import UUID
 
 from waypost.kernel.work import Transaction
+
+
+def place(column: str, tenant_id: str, owner: UUID) -> str:
+    """Where a ciphertext belongs: `data_key` and `attributes` of a recipient, `address` of an address, and so on."""
+    return f"{column}:{tenant_id}:{owner}"
 
 
 class DataKey(Protocol):
@@ -29,7 +35,7 @@ class TenantKey(DataKey, Protocol):
     def unwrap(self, wrapped: bytes, bound_to: str) -> DataKey: ...
 
     def hash_address(self, channel_word: str, normalised: str) -> str:
-        """`sha256:` + 64 hex digits, keyed by tenant and deployment: equal addresses of one tenant meet, nothing else does."""
+        """`sha256:` + 64 hex digits, keyed by tenant and deployment: only equal addresses of one tenant meet."""
         ...
 
     def sign(self, purpose: str, message: bytes) -> bytes:

@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
 from uuid import UUID
 
+from waypost.kernel.jsontypes import JsonObject as JsonObject
+from waypost.kernel.jsontypes import JsonValue as JsonValue
 from waypost.kernel.vocabulary import Category, Channel
-
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
-JsonObject: TypeAlias = dict[str, JsonValue]
 
 
 class VersionState(StrEnum):
