@@ -1,0 +1,64 @@
+"""A typed client of Waypost's HTTP API.
+
+async with Client("http://127.0.0.1:8800", key) as waypost:
+    accepted = await waypost.notifications.send(
+        Message(to={"id": "user-42", "email": "jane@example.com"}, content={"subject": "Hello", "text": "Welcome"})
+    )
+"""
+
+from typing import Self
+
+import httpx
+
+from waypost.client.errors import ApiError, ClientError, NoAnswerError, Problem
+from waypost.client.mailbox import Mailbox
+from waypost.client.notifications import Message, Notifications
+from waypost.client.recipients import Recipients
+from waypost.client.suppressions import Suppressions
+from waypost.client.templates import Templates
+from waypost.client.tenants import Audit, Keys, Tenants
+from waypost.client.transport import Transport
+from waypost.kernel.clock import Clock
+
+__all__ = ["ApiError", "Client", "ClientError", "Message", "NoAnswerError", "Problem"]
+
+
+class Client:
+    """`tenant` names whom a platform key acts for; a tenant's own key needs none."""
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        tenant: str | None = None,
+        tries: int = 5,
+        transport: httpx.AsyncBaseTransport | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._transport = Transport(url, key, tenant=tenant, tries=tries, transport=transport, clock=clock)
+        self.notifications = Notifications(self._transport)
+        self.recipients = Recipients(self._transport)
+        self.templates = Templates(self._transport)
+        self.suppressions = Suppressions(self._transport)
+        self.tenants = Tenants(self._transport)
+        self.keys = Keys(self._transport)
+        self.audit = Audit(self._transport)
+        self.mailbox = Mailbox(self._transport)
+
+    async def ready(self) -> bool:
+        """Whether the API and all it needs answer."""
+        try:
+            await self._transport.raw("GET", "/readyz", tries=1)
+        except ClientError:
+            return False
+        return True
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

@@ -1,0 +1,168 @@
+"""What the API answers, as frozen values. Fields the client does not know yet are skipped."""
+
+from datetime import datetime
+from typing import TypeAlias
+
+import msgspec
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+JsonObject: TypeAlias = dict[str, Json]
+
+
+class AcceptedNotification(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    recipient_id: str
+    channel: str
+    status: str
+    reason: str | None = None
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+    request_id: str
+    notifications: tuple[AcceptedNotification, ...]
+
+
+class Notification(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    request_id: str
+    recipient_id: str
+    channel: str
+    category: str
+    priority: str
+    status: str
+    attempts: int
+    send_at: datetime
+    expires_at: datetime
+    created_at: datetime
+    template: str | None = None
+    reason: str | None = None
+    to: str | None = None
+    metadata: JsonObject = {}
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    notifications: tuple[Notification, ...]
+
+
+class TimelineStep(msgspec.Struct, frozen=True, kw_only=True):
+    at: datetime
+    event: str
+    reason: str | None = None
+    detail: JsonObject = {}
+
+
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+    items: tuple[TimelineStep, ...]
+
+
+class ShownContent(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    text: str
+    html: str | None = None
+    to: str | None = None
+    sender: str | None = msgspec.field(default=None, name="from")
+
+
+class Address(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    channel: str
+    status: str
+    verified: bool = False
+    masked: str | None = None
+
+
+class Recipient(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    kind: str = "user"
+    locale: str | None = None
+    timezone: str | None = None
+    attributes: JsonObject = {}
+    addresses: tuple[Address, ...] = ()
+    version: int | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+class Template(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    key: str
+    channel: str
+    category: str
+    name: str
+    created_at: datetime
+    updated_at: datetime
+
+
+class TemplateVersion(msgspec.Struct, frozen=True, kw_only=True):
+    number: int
+    state: str
+    id: str | None = None
+    content: JsonObject | None = None
+    variables_schema: JsonObject | None = None
+    created_at: datetime | None = None
+    published_at: datetime | None = None
+
+
+class Rendered(msgspec.Struct, frozen=True, kw_only=True):
+    subject: str
+    text: str
+    html: str | None = None
+
+
+class Suppression(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    channel: str
+    address: str
+    reason: str
+    source: str
+    created_at: datetime
+    expires_at: datetime | None = None
+    released_at: datetime | None = None
+
+
+class Tenant(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    name: str
+    mode: str
+    status: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class NewKey(msgspec.Struct, frozen=True, kw_only=True):
+    """The secret is shown this once."""
+
+    id: str
+    secret: str
+
+
+class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    tenant_id: str
+    name: str
+    scopes: tuple[str, ...]
+    hint: str
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    at: datetime
+    actor: str
+    action: str
+    subject: str
+    acting_as: str | None = None
+    detail: JsonObject = {}
+    request_id: str | None = None
+
+
+class CaughtMail(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    to: str
+    subject: str
+    received_at: datetime

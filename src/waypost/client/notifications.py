@@ -1,0 +1,92 @@
+"""Sending, and following what was sent."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from waypost.client.answers import (
+    Accepted,
+    Json,
+    JsonObject,
+    Notification,
+    Request,
+    ShownContent,
+    Timeline,
+    TimelineStep,
+)
+from waypost.client.transport import Transport, segment
+
+Target = str | Mapping[str, Json]
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One call to send. Give either `content` (`subject` with `html`, `text` or both) or `template`."""
+
+    to: Target | Sequence[Target]
+    content: Mapping[str, str] | None = None
+    template: str | None = None
+    variables: JsonObject | None = None
+    channel: str | None = None
+    category: str | None = None
+    priority: str | None = None
+    send_at: datetime | None = None
+    expires_at: datetime | None = None
+    sender: str | None = msgspec.field(default=None, name="from")
+    reply_to: str | None = None
+    cc: Sequence[str] | None = None
+    bcc: Sequence[str] | None = None
+    headers: Mapping[str, str] | None = None
+    metadata: JsonObject | None = None
+
+
+class Notifications:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def send(self, message: Message, *, idempotency_key: str | None = None) -> Accepted:
+        return await self._transport.ask(
+            "POST", "/v1/notifications", Accepted, body=message, idempotency_key=idempotency_key
+        )
+
+    async def get(self, notification_id: str) -> Notification:
+        return await self._transport.ask("GET", _path(notification_id), Notification)
+
+    async def timeline(self, notification_id: str) -> tuple[TimelineStep, ...]:
+        answer = await self._transport.ask("GET", _path(notification_id, "/timeline"), Timeline)
+        return answer.items
+
+    async def content(self, notification_id: str) -> ShownContent:
+        return await self._transport.ask("GET", _path(notification_id, "/content"), ShownContent)
+
+    async def cancel(self, notification_id: str) -> Notification:
+        return await self._transport.ask("POST", _path(notification_id, "/cancel"), Notification)
+
+    def list(
+        self,
+        *,
+        status: str | None = None,
+        recipient_id: str | None = None,
+        channel: str | None = None,
+        category: str | None = None,
+        created_from: datetime | None = None,
+        created_before: datetime | None = None,
+        page_size: int | None = None,
+    ) -> AsyncIterator[Notification]:
+        """All that match, newest first; pages are fetched as they are read."""
+        query = {
+            "status": status,
+            "recipient_id": recipient_id,
+            "channel": channel,
+            "category": category,
+            "created_from": created_from.isoformat() if created_from else None,
+            "created_before": created_before.isoformat() if created_before else None,
+        }
+        return self._transport.pages("/v1/notifications", Notification, query=query, limit=page_size)
+
+    async def request(self, request_id: str) -> Request:
+        return await self._transport.ask("GET", f"/v1/requests/{segment(request_id)}", Request)
+
+
+def _path(notification_id: str, rest: str = "") -> str:
+    return f"/v1/notifications/{segment(notification_id)}{rest}"

@@ -1,0 +1,116 @@
+"""How the text of a setting becomes its value. A reader says what would be acceptable, never what it was given."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+_LABEL: Final = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_DOMAIN: Final = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(\.{_LABEL})*")
+_MAIL_ADDRESS: Final = re.compile(r"(?:[^<>\"\\,;:@]{1,100} <[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)")
+_DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m|h)?")
+_UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Secret:
+    """A value that is shown only to those who ask by name."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+
+def text(value: str) -> str:
+    if any(ord(character) < 32 for character in value):
+        raise ValueError("must not hold control characters")
+    return value
+
+
+def secret(value: str) -> Secret:
+    return Secret(text(value))
+
+
+def path(value: str) -> Path:
+    return Path(value).expanduser().absolute()
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    def read(value: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,9}", value) or not least <= int(value) <= most:
+            raise ValueError(f"must be a whole number from {least} to {most}")
+        return int(value)
+
+    return read
+
+
+port = whole(0, 65535)
+
+
+def seconds(least: float, most: float) -> Callable[[str], float]:
+    def read(value: str) -> float:
+        match = _DURATION.fullmatch(value)
+        duration = float(match[1]) * _UNITS[match[2] or ""] if match else -1.0
+        if not least <= duration <= most:
+            raise ValueError(f"must be a duration like 30s or 2m, from {least:g} to {most:g} seconds")
+        return duration
+
+    return read
+
+
+def choice(*words: str) -> Callable[[str], str]:
+    def read(value: str) -> str:
+        if value.lower() not in words:
+            raise ValueError(f"must be one of {', '.join(words)}")
+        return value.lower()
+
+    return read
+
+
+def domain(value: str) -> str:
+    if not _DOMAIN.fullmatch(value):
+        raise ValueError("must be a domain name in lower-case ASCII")
+    return value
+
+
+def mail_address(value: str) -> str:
+    if not _MAIL_ADDRESS.fullmatch(text(value)):
+        raise ValueError("must be an address, or a name with an address in angle brackets")
+    return value
+
+
+def web_url(value: str) -> str:
+    return _url(value, "http", "https").rstrip("/")
+
+
+def database_url(value: str) -> Secret:
+    return Secret(_url(value, "postgresql", "postgres"))
+
+
+def mail_url(value: str) -> Secret:
+    return Secret(_url(value, "smtp", "smtps"))
+
+
+def _url(value: str, *schemes: str) -> str:
+    try:
+        parts = urlsplit(text(value))
+        readable = parts.port is None or parts.port > 0
+    except ValueError:
+        raise ValueError("must be a URL with a port from 1 to 65535") from None
+    by_socket = parts.scheme.startswith("postgres") and "host=" in parts.query
+    if parts.scheme not in schemes or not (parts.hostname or by_socket) or not readable:
+        raise ValueError(f"must be a URL that begins with {' or '.join(f'{scheme}://' for scheme in schemes)}")
+    return value

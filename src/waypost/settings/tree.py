@@ -1,0 +1,182 @@
+"""The table of settings: every choice an operator has, with its default and a sentence about it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Final, get_type_hints
+
+from waypost.settings import readers
+from waypost.settings.readers import Secret
+
+PREFIX: Final = "WAYPOST_"
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the table says of a setting besides its name and default."""
+
+    group: str
+    read: Callable[[str], object]
+    sentence: str
+    otherwise: str = ""
+    """What happens without it, where the default alone does not say."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """One row of the table."""
+
+    name: str
+    default: object
+    about: About
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.name.upper()
+
+    @property
+    def option(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def shown_default(self) -> str:
+        if self.about.otherwise:
+            return self.about.otherwise
+        return f"{self.default:g}s" if isinstance(self.default, float) else str(self.default)
+
+
+_PLACE: Final = "place"
+_API: Final = "api"
+_DATABASE: Final = "database"
+_MAIL: Final = "mail"
+_WORKER: Final = "worker"
+_LOG: Final = "log"
+_CLIENT: Final = "client"
+_DEV_ENV: Final = "read from dev.env in the data directory"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    data_dir: Annotated[Path, About(_PLACE, readers.path, "Where Waypost keeps its state; made with mode 0700.")] = (
+        Path(".waypost")
+    )
+    config: Annotated[
+        Path | None, About(_PLACE, readers.path, "The TOML file to read.", "waypost.toml in the data directory")
+    ] = None
+
+    host: Annotated[str, About(_API, readers.text, "The address the API listens on.")] = "127.0.0.1"
+    port: Annotated[int, About(_API, readers.port, "The port of the API; 0 takes any free one.")] = 8800
+    public_url: Annotated[
+        str | None, About(_API, readers.web_url, "How the outside world reaches the API.", "http://HOST:PORT")
+    ] = None
+    metrics_port: Annotated[
+        int | None,
+        About(_API, readers.port, "The port of the API's /metrics; 0 takes any free one.", "the API's port + 1"),
+    ] = None
+
+    database_url: Annotated[
+        Secret | None,
+        About(
+            _DATABASE,
+            readers.database_url,
+            "An administrator of a PostgreSQL 16 or newer.",
+            "the embedded server is started",
+        ),
+    ] = None
+    database_api_url: Annotated[
+        Secret | None,
+        About(_DATABASE, readers.database_url, "What the API connects with.", "derived from WAYPOST_DATABASE_URL"),
+    ] = None
+    database_worker_url: Annotated[
+        Secret | None,
+        About(_DATABASE, readers.database_url, "What the worker connects with.", "derived from WAYPOST_DATABASE_URL"),
+    ] = None
+    api_connections: Annotated[
+        int, About(_DATABASE, readers.whole(2, 200), "How many database connections one API process keeps at most.")
+    ] = 10
+    worker_connections: Annotated[
+        int, About(_DATABASE, readers.whole(4, 200), "How many database connections one worker keeps at most.")
+    ] = 6
+
+    smtp_url: Annotated[
+        Secret | None,
+        About(
+            _MAIL,
+            readers.mail_url,
+            "The server that live tenants send through: smtp://user:password@host:port, or smtps:// for TLS at once.",
+            "the catch-all mailbox of `waypost up`",
+        ),
+    ] = None
+    smtp_connections: Annotated[
+        int, About(_MAIL, readers.whole(1, 500), "How many connections to one mail server a worker opens at most.")
+    ] = 20
+    catchall_port: Annotated[
+        int, About(_MAIL, readers.port, "The SMTP port of the catch-all mailbox; 0 takes any free one.")
+    ] = 0
+    message_domain: Annotated[str, About(_MAIL, readers.domain, "The domain in Message-ID and EHLO.")] = (
+        "waypost.localhost"
+    )
+    default_from: Annotated[str, About(_MAIL, readers.mail_address, "The sender of a message that names none.")] = (
+        "Waypost <hello@waypost.localhost>"
+    )
+
+    worker_metrics_port: Annotated[
+        int | None,
+        About(_WORKER, readers.port, "The port of the worker's /metrics; 0 takes any free one.", "the API's port + 2"),
+    ] = None
+    batch_size: Annotated[
+        int, About(_WORKER, readers.whole(1, 5000), "How many notifications a worker claims at once.")
+    ] = 500
+    lease: Annotated[
+        float, About(_WORKER, readers.seconds(5, 3600), "How long a worker may be silent before others take its work.")
+    ] = 60.0
+    drain: Annotated[
+        float, About(_WORKER, readers.seconds(0, 600), "How long a stopping process may finish what it has begun.")
+    ] = 20.0
+
+    log_level: Annotated[
+        str,
+        About(_LOG, readers.choice("debug", "info", "warning", "error"), "The least important log line to write."),
+    ] = "info"
+    log_format: Annotated[
+        str,
+        About(
+            _LOG,
+            readers.choice("auto", "json", "pretty"),
+            "`json` for programs, `pretty` for people; `auto` is pretty on a terminal.",
+        ),
+    ] = "auto"
+
+    url: Annotated[str | None, About(_CLIENT, readers.web_url, "Where the command line finds the API.", _DEV_ENV)] = (
+        None
+    )
+    api_key: Annotated[
+        Secret | None, About(_CLIENT, readers.secret, "The tenant's key that the command line sends.", _DEV_ENV)
+    ] = None
+    platform_key: Annotated[
+        Secret | None, About(_CLIENT, readers.secret, "The key that manages tenants and their keys.", _DEV_ENV)
+    ] = None
+
+    @property
+    def api_url(self) -> str:
+        """Where links lead: what the operator says, else where the API listens."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return self.public_url or f"http://{host}:{self.port}"
+
+    def environment(self) -> dict[str, str]:
+        """What a child process needs in its environment to see the same settings."""
+        values = {row: getattr(self, row.name) for row in table()}
+        return {
+            row.variable: value.reveal() if isinstance(value, Secret) else str(value)
+            for row, value in values.items()
+            if value != row.default
+        }
+
+
+@cache
+def table() -> tuple[Setting, ...]:
+    hints = get_type_hints(Settings, include_extras=True)
+    return tuple(
+        Setting(name=one.name, default=one.default, about=hints[one.name].__metadata__[0]) for one in fields(Settings)
+    )
