@@ -4,6 +4,7 @@
 #   make test     run every test: make test ARGS="tests/unit -k gate"
 #   make check    what continuous integration runs: format, lint, types, imports, then every test
 #   make fmt      format the code and sort its imports
+#   make docs     write the pages that are made from the code
 #   make wheel    build dist/waypost-….whl
 #   make pins     resolve requirements/*.in again (needs uv; UPGRADE=1 takes newer versions)
 #   make clean    remove .venv and everything built, but no data
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PINS := requirements/build.txt requirements/base.txt
 
-.PHONY: help up test check format lint types imports browser fmt wheel pins clean
+.PHONY: help up test check format lint types imports browser fmt docs wheel pins clean
 .DEFAULT_GOAL := help
 
 help:
@@ -46,6 +47,9 @@ imports: $(VENV)/.installed-dev
 fmt: $(VENV)/.installed-dev
 	$(BIN)/ruff check --select I --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/.installed
+	$(BIN)/python docs/generate.py
 
 wheel: $(VENV)/.installed
 	$(BIN)/hatchling build -t wheel

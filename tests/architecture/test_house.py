@@ -1,0 +1,108 @@
+"""The rooms of the house and their names: a newcomer guesses a path and is right."""
+
+import configparser
+from pathlib import Path
+
+import pytest
+
+_DRAWERS = {
+    "base",
+    "common",
+    "core",
+    "helper",
+    "helpers",
+    "lib",
+    "libs",
+    "manager",
+    "misc",
+    "shared",
+    "stuff",
+    "tools",
+    "util",
+    "utils",
+}
+
+_SURFACES = {"api", "cli", "workers"}
+_STRUCTURE = {"adapters", "bootstrap", "client", "kernel", "settings"}
+
+_LONGEST = 400
+_LONGER_WITH_REASON: dict[str, str] = {}
+
+_POSTGRES_WITHOUT_SQL: dict[str, str] = {}
+_SQL_WITHOUT_PYTHON: dict[str, str] = {}
+_API_WITHOUT_SLICE: dict[str, str] = {}
+
+
+@pytest.fixture(scope="session")
+def slices(package: Path) -> set[str]:
+    rooms = {path.name for path in package.iterdir() if (path / "__init__.py").exists()}
+    return rooms - _SURFACES - _STRUCTURE
+
+
+def test_there_are_no_drawers(package: Path, modules: list[Path]) -> None:
+    named = {part.removesuffix(".py").strip("_") for path in modules for part in path.relative_to(package).parts}
+    assert named & _DRAWERS == set()
+
+
+def test_files_hold_one_idea(package: Path) -> None:
+    long = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*")
+        if path.suffix in {".py", ".sql"} and "migrations" not in path.parts and path.name != "schema.sql"
+        if len(path.read_text().splitlines()) > _LONGEST
+    }
+    assert long == _LONGER_WITH_REASON.keys()
+
+
+def test_every_room_is_furnished(package: Path) -> None:
+    bare = [
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*")
+        if path.is_dir() and path.name != "__pycache__"
+        if not any(
+            child.is_file() and child.name != "__init__.py"
+            for child in path.rglob("*")
+            if "__pycache__" not in child.parts
+        )
+    ]
+    assert bare == []
+
+
+def test_every_slice_says_what_it_is_about(package: Path, slices: set[str]) -> None:
+    for name in slices:
+        assert (package / name / "__init__.py").read_text().startswith('"""'), name
+
+
+def test_statements_and_stores_share_their_stem(package: Path, slices: set[str]) -> None:
+    postgres = package / "adapters" / "postgres"
+    sql = {path.stem for path in postgres.glob("*.sql")}
+    python = {path.stem for path in postgres.glob("*.py")} - {"__init__"}
+    assert sql - python == _SQL_WITHOUT_PYTHON.keys()
+    assert python - sql == _POSTGRES_WITHOUT_SQL.keys()
+
+
+def test_routes_share_their_stem_with_a_slice(package: Path, slices: set[str]) -> None:
+    routes = {path.stem for path in (package / "api").glob("*.py")} - {"__init__"}
+    assert routes - slices == _API_WITHOUT_SLICE.keys()
+
+
+def test_unit_tests_share_their_stem_with_what_they_test(root: Path, package: Path, slices: set[str]) -> None:
+    tested = {path.name for path in (root / "tests" / "unit").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert tested <= slices | _STRUCTURE | _SURFACES
+
+
+def test_the_import_contract_knows_every_slice(root: Path, slices: set[str]) -> None:
+    contract = configparser.ConfigParser()
+    contract.read(root / ".importlinter")
+    silent = contract["importlinter:contract:no-io"]["source_modules"].split()
+    assert set(silent) == {f"waypost.{name}" for name in slices | {"kernel"}}
+    layers = contract["importlinter:contract:layers"]["layers"]
+    assert "(" not in layers, "every level stands, so none is optional"
+
+
+def test_test_files_have_names_of_their_own(root: Path) -> None:
+    seen: dict[str, Path] = {}
+    for path in (root / "tests").rglob("test_*.py"):
+        assert path.name not in seen, f"{path} and {seen[path.name]}"
+        seen[path.name] = path
+    assert list((root / "tests").rglob("__init__.py")) == []
