@@ -105,13 +105,21 @@ def normalise_phone(channel: Channel, text: str) -> Address | AddressFault:
     trimmed = text.strip(" ")
     if len(trimmed) > _LONGEST_PHONE or not _PHONE.match(trimmed):
         return _NO_PHONE
+    spelled = _spell_phone(trimmed)
+    # A number whose own spelling reads as another number (a doubled trunk prefix) would have two hashes.
+    if spelled is None or _spell_phone(spelled) != spelled:
+        return _NO_PHONE
+    return Address(channel, spelled)
+
+
+def _spell_phone(text: str) -> str | None:
     try:
-        number = phonenumbers.parse(trimmed, None)
+        number = phonenumbers.parse(text, None)
     except phonenumbers.NumberParseException:
-        return _NO_PHONE
+        return None
     if not phonenumbers.is_possible_number(number):
-        return _NO_PHONE
-    return Address(channel, phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
+        return None
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
 
 
 def read_address(channel: Channel, text: str, pointer: str) -> Address:

@@ -1,0 +1,1 @@
+"""Keys and sealing with a master key that lies in a file of the data directory."""
