@@ -1,8 +1,13 @@
 """Writes the pages that are made from the code: `make docs`. A test fails while a page is behind the code."""
 
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
+import click
+import typer.main
+
+from waypost.cli.main import app
 from waypost.settings import Setting, table
 
 _HEADINGS = {
@@ -15,7 +20,7 @@ _HEADINGS = {
     "client": "The command line",
 }
 
-_OPENING = """\
+_SETTINGS = """\
 # Settings
 
 A setting has one name in three spellings: `port` in the TOML file, `WAYPOST_PORT` in the environment, `--port` on the
@@ -25,22 +30,68 @@ exist or cannot be right stops the start with one line that says which and what 
 `30s`, `2m`, `1h`. Secrets are never shown in logs.
 """
 
+_COMMANDS = """\
+# The command line
+
+`waypost --help` lists the commands, `waypost send --help` the options of one. Commands that speak to a server find it
+and its keys in `dev.env` of the data directory (`./.waypost`), unless `WAYPOST_URL` and `WAYPOST_API_KEY` say
+otherwise. `--json` answers for programs. Every [setting](settings.md) that concerns a command is also an option of it:
+`--port` is `WAYPOST_PORT`.
+
+<!-- runs -->
+```bash
+waypost send --to jane@example.com --subject "Hello" --text "Sent from the shell." --wait 10
+waypost mailbox list --limit 3
+waypost tail --lines 5 --count 1
+```
+"""
+
+_CLOSING = "\nThis page is made from the code by `make docs`.\n"
+
 
 def settings_page() -> str:
-    parts = [_OPENING]
+    parts = [_SETTINGS]
     for group, rows in groupby(table(), key=lambda row: row.about.group):
         parts.append(f"\n## {_HEADINGS[group]}\n\n| setting | default | what it does |\n| --- | --- | --- |\n")
-        parts.extend(_line(row) for row in rows)
-    parts.append("\nThis page is made from the code by `make docs`.\n")
-    return "".join(parts)
+        parts.extend(_setting_line(row) for row in rows)
+    return "".join([*parts, _CLOSING])
 
 
-def _line(row: Setting) -> str:
+def _setting_line(row: Setting) -> str:
     default = row.shown_default if row.about.otherwise else f"`{row.shown_default}`"
     return f"| `{row.variable}` | {default} | {row.about.sentence} |\n"
 
 
-PAGES = {"settings.md": settings_page}
+def commands_page() -> str:
+    parts = [_COMMANDS]
+    for path, command in _commands("waypost", typer.main.get_command(app)):
+        parts.append(f"\n## `{path}`\n\n{command.help}\n")
+        own = [line for parameter in command.params if (line := _parameter_line(parameter))]
+        if own:
+            parts.extend(["\n| | |\n| --- | --- |\n", *own])
+    return "".join([*parts, _CLOSING])
+
+
+def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    if isinstance(command, click.Group):
+        for name, below in command.commands.items():
+            yield from _commands(f"{path} {name}", below)
+    else:
+        yield path, command
+
+
+def _parameter_line(parameter: click.Parameter) -> str | None:
+    settings = {row.option for row in table()}
+    if settings & set(parameter.opts) or "--help" in parameter.opts:
+        return None
+    name = ", ".join(parameter.opts) if parameter.param_type_name == "option" else parameter.make_metavar(_CONTEXT)
+    text = getattr(parameter, "help", None) or ""
+    return f"| `{name}` | {text} |\n"
+
+
+_CONTEXT = click.Context(typer.main.get_command(app))
+
+PAGES = {"settings.md": settings_page, "command-line.md": commands_page}
 
 
 if __name__ == "__main__":
