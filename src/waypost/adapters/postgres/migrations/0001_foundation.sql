@@ -1,3 +1,4 @@
+-- oldest_code: 1
 -- The foundation: tenants and access, people, content, and the hot path of a notification.
 -- Runs as waypost_owner, which is no superuser and, under FORCE, sees no rows.
 -- Every tenant table has the tenant in its primary, unique and foreign keys. Ids are the 128 bits of a ULID, so
@@ -95,6 +96,7 @@ create table addresses (
     ciphertext   bytea not null,
     verified     boolean not null default false,
     status       text not null check (status in ('active', 'suppressed', 'revoked')),
+    given_at     timestamptz not null,
     created_at   timestamptz not null,
     updated_at   timestamptz not null,
     primary key (tenant_id, id),
@@ -102,6 +104,7 @@ create table addresses (
 );
 create unique index addresses_of_recipient on addresses (tenant_id, recipient_id, channel, hash) where status <> 'revoked';
 create index addresses_by_hash on addresses (tenant_id, channel, hash);
+comment on column addresses.given_at is 'when the caller last put it in front: of a channel''s addresses the newest given is used';
 
 create table suppressions (
     tenant_id       text not null,
@@ -118,7 +121,9 @@ create table suppressions (
     released_by     text,
     primary key (tenant_id, id)
 );
-create unique index suppressions_in_force on suppressions (tenant_id, channel, hash) where released_at is null;
+-- Two places for each address: its owner's own opt-out, and the gravest of all other reasons; neither hides the other.
+create unique index suppressions_in_force on suppressions (tenant_id, channel, hash, (reason = 'opt_out'))
+    where released_at is null;
 
 -- What has changed about a recipient lately, so that the gate at dispatch costs one look-up (rows older than a week go).
 create table gate_changes (
@@ -225,7 +230,7 @@ create table queue (
     primary key (tenant_id, id)
 ) with (fillfactor = 100, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0);
 create index queue_lane on queue (tenant_id, channel, priority, due, id);
-create index queue_suspects on queue (tenant_id, channel, priority, due) where claims >= 2;
+create index queue_suspects on queue (due) where claims >= 2;
 comment on column queue.attempt is 'attempts already made; the next one is attempt + 1';
 comment on column queue.claims is 'claims that ended without a word: at two the row goes alone, at four to the dead letters';
 
@@ -235,16 +240,21 @@ create table lanes (
     channel      smallint not null,
     priority     smallint not null,
     vtime        bigint not null default 0,
+    ready        boolean not null default false,
     due          timestamptz not null,
     head         timestamptz not null default '-infinity',
-    idle_at      timestamptz not null default '-infinity',
+    head_id      uuid not null default '00000000-0000-0000-0000-000000000000',
     primary key (tenant_id, channel, priority)
 ) with (fillfactor = 50);
-create index lanes_due on lanes (due) where due < 'infinity';
-create index lanes_lately_idle on lanes (idle_at);
-comment on column lanes.due is 'when its earliest row is due, infinity while it is empty';
-comment on column lanes.head is 'low-water mark of due for the claim''s scan, so that dead index entries are not walked';
+create index lanes_ready on lanes (vtime) where ready;
+create index lanes_waiting on lanes (priority, due) where not ready and due < 'infinity';
 comment on column lanes.vtime is 'what the lane has consumed, weighted by priority: the lowest goes first';
+comment on column lanes.ready is 'the last claim left work that is due, so vtime is its place in line; otherwise it joins at lane_clock';
+comment on column lanes.due is 'when its earliest row is due, infinity while it is empty';
+comment on column lanes.head is 'low-water mark of (due, id) for the claim''s scan, so that dead index entries are not walked';
+
+-- How far the lanes have come: the highest vtime that was served. A lane that wakes starts here, so idling saves up nothing.
+create sequence lane_clock as bigint minvalue 0 start with 0;
 
 create table workers (
     id           uuid primary key,
@@ -256,14 +266,16 @@ create table workers (
 );
 create index workers_by_lease on workers (lease_until);
 
--- Which open attempts belong to which worker: one row per claim and tenant, gone when all of it is settled.
+-- Which open attempts belong to which worker: one row per claimed batch and lane, holding what is not yet settled.
 create table claims (
     tenant_id    text not null,
     id           uuid not null,
     worker_id    uuid not null,
     opened_at    timestamptz not null default now(),
+    channel      smallint not null,
+    priority     smallint not null,
     ids          uuid[] not null,
-    primary key (tenant_id, id)
+    primary key (tenant_id, id, channel, priority)
 );
 create index claims_of_worker on claims (worker_id);
 
@@ -272,6 +284,7 @@ create table attempts (
     notification_id uuid not null,
     retention       smallint not null,
     n               smallint not null,
+    claims          smallint not null default 0,
     worker_id       uuid not null,
     started_at      timestamptz not null,
     latency_ms      integer,
@@ -384,11 +397,14 @@ grant update (state, published_at) on template_versions to waypost_api;
 grant select on templates, template_versions to waypost_worker;
 
 grant select, insert on requests, notification_dedupe to waypost_api;
+grant update (notification_id, kept_until) on notification_dedupe to waypost_api;
 grant select, insert on notifications to waypost_api, waypost_worker;
 grant update (status, reason, secrets) on notifications to waypost_api, waypost_worker;
 grant select, insert, delete on queue to waypost_api, waypost_worker;
 grant select, insert, update on lanes to waypost_api, waypost_worker;
+grant select, update on sequence lane_clock to waypost_worker;
 grant select, insert, update, delete on workers, claims to waypost_worker;
+grant select on claims to waypost_api;
 grant select on attempts to waypost_api;
 grant select, insert, update, delete on attempts to waypost_worker;
 grant select, insert on timeline, outbox to waypost_api, waypost_worker;

@@ -1,0 +1,1 @@
+"""The PostgreSQL that comes with Waypost, so that nothing needs installing."""

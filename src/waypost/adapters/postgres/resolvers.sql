@@ -1,0 +1,2 @@
+-- revision: 1
+set local search_path = waypost;
