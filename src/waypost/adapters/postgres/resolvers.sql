@@ -1,2 +1,270 @@
 -- revision: 1
-set local search_path = waypost;
+-- Every SECURITY DEFINER function there is: the only places that look across tenants. Each answers one question, with a
+-- fixed search path and qualified names, and only the role that needs it may ask. They belong to waypost_resolver, whose
+-- policies and column rights in the migrations show what they can read at all. Applied again whenever this file changes.
+
+grant create on schema waypost to waypost_resolver;
+set local role waypost_resolver;
+alter default privileges revoke execute on functions from public;
+
+-- What an earlier revision made goes first, so that a changed signature leaves nothing behind.
+do $$
+declare
+    old regprocedure;
+begin
+    for old in select oid::regprocedure from pg_proc where proowner = 'waypost_resolver'::regrole loop
+        execute format('drop function %s', old);
+    end loop;
+end
+$$;
+
+-- Whose API key is this? Asked with the hash of a secret before any tenant is known; at most one row.
+create function waypost.api_key_owner(p_secret_hash bytea)
+returns table (tenant_id text, key_id uuid, scopes text[], expires_at timestamptz, revoked_at timestamptz,
+               tenant_status text, tenant_mode text)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select k.tenant_id, k.id, k.scopes, k.expires_at, k.revoked_at, t.status, t.mode
+    from waypost.api_keys k join waypost.tenants t on t.id = k.tenant_id
+    where k.secret_hash = p_secret_hash
+    order by k.id limit 1
+$$;
+
+-- Which tenants are there? For the platform's own list; without keys and without the platform's pseudo-tenant.
+create function waypost.tenant_directory(p_after text, p_page integer, p_status text)
+returns table (id text, name text, mode text, status text, settings jsonb, version integer,
+               created_at timestamptz, updated_at timestamptz)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select t.id, t.name, t.mode, t.status, t.settings, t.version, t.created_at, t.updated_at
+    from waypost.tenants t
+    where t.id > coalesce(p_after, '') and t.id <> '_platform' and (p_status is null or t.status = p_status)
+    order by t.id limit least(p_page, 1000)
+$$;
+
+-- Which tenant does a notification belong to? For news that names nothing else, such as mail in the catch-all.
+-- One look-up per tenant: an index on the id alone would cost every insert.
+create function waypost.tenant_of_notification(p_id uuid)
+returns text
+language sql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+    select t.id from waypost.tenants t
+    cross join lateral (select from waypost.notifications n where n.tenant_id = t.id and n.id = p_id limit 1) found
+    limit 1
+$$;
+
+-- Which lanes have work that is due, fairest first? A lane still waiting joins at the lanes' clock, so idling saves up nothing.
+create function waypost.due_lanes(p_at_most integer)
+returns table (tenant_id text, channel smallint, priority smallint, start bigint, active boolean)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    v_clock bigint := (select c.last_value from waypost.lane_clock c);
+begin
+    return query
+    select l.tenant_id, l.channel, l.priority, l.start,
+           coalesce((select t.status = 'active' from waypost.tenants t where t.id = l.tenant_id), false)
+    from (
+        (select r.tenant_id, r.channel, r.priority, r.vtime as start, r.due from waypost.lanes r
+         where r.ready order by r.vtime limit p_at_most)
+        union all
+        select w.tenant_id, w.channel, w.priority, greatest(w.vtime, v_clock), w.due
+        from (values (0::smallint), (1::smallint), (2::smallint)) as p (priority)
+        cross join lateral (
+            select * from waypost.lanes x
+            where x.priority = p.priority and not x.ready and x.due <= now() and x.due < 'infinity'
+            order by x.due limit p_at_most) w
+    ) l
+    order by l.start, l.priority, l.due limit 2 * p_at_most;
+end
+$$;
+
+-- When is the next lane due that is not due yet? So that an idle worker sleeps exactly until then.
+create function waypost.next_lane_due()
+returns timestamptz
+language sql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+    select min(w.due)
+    from (values (0::smallint), (1::smallint), (2::smallint)) as p (priority)
+    cross join lateral (
+        select x.due from waypost.lanes x
+        where x.priority = p.priority and not x.ready and x.due > now() and x.due < 'infinity'
+        order by x.due limit 1) w
+$$;
+
+-- Which lanes sleep longer than their queue says, or look past its first row? The repair sweep wakes them; it finds
+-- nothing unless something went wrong. Walks from lane to lane along the index, never through a lane's rows.
+create function waypost.sleeping_lanes()
+returns table (tenant_id text, channel smallint, priority smallint, due timestamptz, id uuid)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with recursive first_row as (
+        (select q.tenant_id, q.channel, q.priority, q.due, q.id from waypost.queue q
+         where q.claims < 2
+         order by q.tenant_id, q.channel, q.priority, q.due, q.id limit 1)
+        union all
+        select n.tenant_id, n.channel, n.priority, n.due, n.id from first_row f
+        cross join lateral (
+            select q.tenant_id, q.channel, q.priority, q.due, q.id from waypost.queue q
+            where (q.tenant_id, q.channel, q.priority) > (f.tenant_id, f.channel, f.priority) and q.claims < 2
+            order by q.tenant_id, q.channel, q.priority, q.due, q.id limit 1) n
+    )
+    select f.tenant_id, f.channel, f.priority, f.due, f.id from first_row f
+    left join waypost.lanes l
+        on l.tenant_id = f.tenant_id and l.channel = f.channel and l.priority = f.priority
+    where l.tenant_id is null or l.due > greatest(f.due, now()) or (l.head, l.head_id) > (f.due, f.id);
+end
+$$;
+
+-- Which rows have killed their workers before and are due again? They go alone, oldest first.
+create function waypost.due_suspects(p_at_most integer)
+returns table (tenant_id text, id uuid, channel smallint, priority smallint, due timestamptz, claims smallint)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+    select q.tenant_id, q.id, q.channel, q.priority, q.due, q.claims from waypost.queue q
+    where q.claims >= 2 and q.due <= now() order by q.due limit p_at_most
+$$;
+
+-- Which workers are gone, by the database's clock? Nobody within one lease of the server's start: until then a living
+-- worker may still be on its way back with outcomes that only it knows.
+create function waypost.lost_workers(p_lease interval)
+returns table (worker_id uuid)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select l.id
+    from (
+        select w.id from waypost.workers w where w.lease_until < now()
+        union
+        select c.worker_id from waypost.claims c
+        where not exists (select from waypost.workers w where w.id = c.worker_id)
+    ) l
+    where now() > pg_postmaster_start_time() + p_lease
+$$;
+
+-- What did a worker hold? Each is then taken up again inside its own tenant.
+create function waypost.abandoned_claims(p_worker uuid)
+returns table (tenant_id text, id uuid, channel smallint, priority smallint)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select c.tenant_id, c.id, c.channel, c.priority from waypost.claims c
+    where c.worker_id = p_worker order by c.tenant_id, c.id, c.channel, c.priority
+$$;
+
+-- Which tenants keep rows past their time? The purge then deletes them tenant by tenant. Looks at the oldest rows only.
+create function waypost.tenants_to_purge(p_kind text, p_before timestamptz, p_at_most integer)
+returns table (tenant_id text)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    case p_kind
+        when 'idempotency_keys' then
+            return query select distinct o.tenant_id from (
+                select k.tenant_id from waypost.idempotency_keys k where k.created_at < p_before
+                order by k.created_at limit 10000) o limit p_at_most;
+        when 'gate_changes' then
+            return query select distinct o.tenant_id from (
+                select g.tenant_id from waypost.gate_changes g where g.changed_at < p_before
+                order by g.changed_at limit 10000) o limit p_at_most;
+        when 'notification_dedupe' then
+            return query select distinct o.tenant_id from (
+                select d.tenant_id from waypost.notification_dedupe d where d.kept_until < p_before
+                order by d.kept_until limit 10000) o limit p_at_most;
+        when 'outbox' then
+            return query select distinct o.tenant_id from (
+                select b.tenant_id from waypost.outbox b where b.at < p_before
+                order by b.at limit 10000) o limit p_at_most;
+    end case;
+end
+$$;
+
+grant execute on function waypost.api_key_owner(bytea), waypost.tenant_directory(text, integer, text),
+    waypost.tenant_of_notification(uuid) to waypost_api;
+grant execute on function waypost.due_lanes(integer), waypost.next_lane_due(), waypost.sleeping_lanes(),
+    waypost.due_suspects(integer), waypost.lost_workers(interval), waypost.abandoned_claims(uuid),
+    waypost.tenants_to_purge(text, timestamptz, integer) to waypost_worker;
+
+reset role;
+revoke create on schema waypost from waypost_resolver;
+
+-- ── maintenance: belongs to the owner, which makes tables but, under FORCE, sees no tenant's rows ───────────────────
+
+-- Makes the monthly partitions from this month (UTC) to so many months ahead, and never touches one that is there.
+-- Answers with what it made, and with what it could not make and why: a row in the DEFAULT partition that belongs into
+-- a new one, or a lock that did not come. The table is made aside and attached, so writers of the parent do not wait.
+create or replace function waypost.ensure_partitions(p_months_ahead integer)
+returns table (name text, problem text)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '1s'
+as $$
+declare
+    v_parent text;
+    v_month timestamp;
+    v_from uuid;
+    v_to uuid;
+begin
+    perform pg_advisory_xact_lock(hashtext('waypost partitions'));
+    for ahead in 0 .. p_months_ahead loop
+        v_month := date_trunc('month', now() at time zone 'UTC') + make_interval(months => ahead);
+        v_from := waypost.first_id_of(v_month);
+        v_to := waypost.first_id_of(v_month + interval '1 month');
+        foreach v_parent in array array['requests', 'notifications_standard', 'notifications_marketing',
+            'attempts_standard', 'attempts_marketing', 'timeline_standard', 'timeline_marketing']
+        loop
+            name := v_parent || to_char(v_month, '_YYYY_MM');
+            problem := null;
+            continue when to_regclass('waypost.' || quote_ident(name)) is not null;
+            begin
+                execute format('create table waypost.%I (like waypost.%I including all)%s', name, v_parent,
+                               case when v_parent like 'attempts%' then ' with (fillfactor = 50)' else '' end);
+                execute format('grant select, insert, update, delete on waypost.%I to waypost_dba', name);
+                execute format('alter table waypost.%I attach partition waypost.%I for values from (%L) to (%L)',
+                               v_parent, name, v_from, v_to);
+            exception
+                when check_violation then problem := 'rows in the default partition belong here';
+                when lock_not_available then problem := 'the default partition is in use';
+            end;
+            return next;
+        end loop;
+    end loop;
+end
+$$;
+
+-- The lowest id of a moment (UTC): the first six bytes of a ULID are its milliseconds.
+create or replace function waypost.first_id_of(p_moment timestamp)
+returns uuid
+language sql immutable strict parallel safe security invoker set search_path = pg_catalog, pg_temp
+as $$
+    select (lpad(to_hex((extract(epoch from p_moment) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+$$;
+
+-- How many rows have fallen into DEFAULT partitions (counted to 1,000)? Any is a broken clock, and an alarm.
+create or replace function waypost.default_partition_rows()
+returns table (name text, rows bigint)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+    for name in
+        select c.relname from pg_class c
+        where c.relnamespace = 'waypost'::regnamespace and c.relkind = 'r'
+          and pg_get_expr(c.relpartbound, c.oid) = 'DEFAULT'
+        order by c.relname
+    loop
+        execute format('select count(*) from (select from waypost.%I limit 1000) counted', name) into rows;
+        return next;
+    end loop;
+end
+$$;
+
+revoke execute on function waypost.ensure_partitions(integer), waypost.first_id_of(timestamp),
+    waypost.default_partition_rows() from public;
+grant execute on function waypost.ensure_partitions(integer) to waypost_worker;
+grant execute on function waypost.default_partition_rows() to waypost_api, waypost_worker, waypost_dba;

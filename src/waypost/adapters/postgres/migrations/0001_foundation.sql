@@ -81,10 +81,10 @@ create table recipients (
     created_at   timestamptz not null,
     updated_at   timestamptz not null,
     erased_at    timestamptz,
-    primary key (tenant_id, id),
-    unique (tenant_id, external_id),
     check ((data_key is null) = (erased_at is not null))
 );
+alter table recipients add unique (tenant_id, external_id);
+alter table recipients add primary key (tenant_id, id);
 comment on column recipients.data_key is 'wrapped by the tenant''s key; covers attributes, addresses and payloads, so destroying it erases them all';
 
 create table addresses (
@@ -99,11 +99,11 @@ create table addresses (
     given_at     timestamptz not null,
     created_at   timestamptz not null,
     updated_at   timestamptz not null,
-    primary key (tenant_id, id),
     foreign key (tenant_id, recipient_id) references recipients (tenant_id, id)
 );
 create unique index addresses_of_recipient on addresses (tenant_id, recipient_id, channel, hash) where status <> 'revoked';
 create index addresses_by_hash on addresses (tenant_id, channel, hash);
+alter table addresses add primary key (tenant_id, id);
 comment on column addresses.given_at is 'when the caller last put it in front: of a channel''s addresses the newest given is used';
 
 create table suppressions (
@@ -199,11 +199,13 @@ create table notifications (
     send_at      timestamptz not null,
     expires_at   timestamptz not null,
     payload      bytea not null,
-    secrets      bytea,
-    primary key (tenant_id, id, retention)
+    secrets      bytea
 ) partition by list (retention);
 create index notifications_of_recipient on notifications (tenant_id, recipient_id, id);
 create index notifications_ended_unsent on notifications (tenant_id, status, id) where status >= 7;
+-- The primary key comes last, here and below: on an empty table all indexes look equally good, the planner then takes the
+-- newest, and a plan made in that moment must still be right an hour and a million rows later.
+alter table notifications add primary key (tenant_id, id, retention);
 
 -- (tenant, key, recipient, channel) happens once; kept_until null means for ever.
 create table notification_dedupe (
@@ -226,11 +228,11 @@ create table queue (
     id           uuid not null,
     retention    smallint not null,
     attempt      smallint not null default 0,
-    claims       smallint not null default 0,
-    primary key (tenant_id, id)
+    claims       smallint not null default 0
 ) with (fillfactor = 100, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0);
 create index queue_lane on queue (tenant_id, channel, priority, due, id);
 create index queue_suspects on queue (due) where claims >= 2;
+alter table queue add primary key (tenant_id, id);
 comment on column queue.attempt is 'attempts already made; the next one is attempt + 1';
 comment on column queue.claims is 'claims that ended without a word: at two the row goes alone, at four to the dead letters';
 
@@ -373,6 +375,31 @@ alter table tenants force row level security;
 create policy tenant on tenants using (id = current_setting('app.tenant_id', true))
     with check (id = current_setting('app.tenant_id', true));
 
+-- Functions are nobody's to call until they are granted.
+alter default privileges revoke execute on functions from public;
+
+-- What the functions in resolvers.sql may read across tenants: these columns of these tables, and never a write.
+create policy resolver on tenants for select to waypost_resolver using (true);
+create policy resolver on api_keys for select to waypost_resolver using (true);
+create policy resolver on idempotency_keys for select to waypost_resolver using (true);
+create policy resolver on gate_changes for select to waypost_resolver using (true);
+create policy resolver on notifications for select to waypost_resolver using (true);
+create policy resolver on notification_dedupe for select to waypost_resolver using (true);
+create policy resolver on queue for select to waypost_resolver using (true);
+create policy resolver on lanes for select to waypost_resolver using (true);
+create policy resolver on claims for select to waypost_resolver using (true);
+create policy resolver on outbox for select to waypost_resolver using (true);
+grant select (id, name, mode, status, settings, version, created_at, updated_at) on tenants to waypost_resolver;
+grant select (tenant_id, id, scopes, secret_hash, expires_at, revoked_at) on api_keys to waypost_resolver;
+grant select (tenant_id, created_at) on idempotency_keys to waypost_resolver;
+grant select (tenant_id, changed_at) on gate_changes to waypost_resolver;
+grant select (tenant_id, id) on notifications to waypost_resolver;
+grant select (tenant_id, kept_until) on notification_dedupe to waypost_resolver;
+grant select (tenant_id, channel, priority, due, id, claims) on queue to waypost_resolver;
+grant select on lanes, lane_clock, workers to waypost_resolver;
+grant select (tenant_id, id, worker_id, channel, priority) on claims to waypost_resolver;
+grant select (tenant_id, at) on outbox to waypost_resolver;
+
 grant select on schema_state to waypost_api, waypost_worker;
 
 grant select, insert on tenants to waypost_api;
@@ -401,6 +428,8 @@ grant update (notification_id, kept_until) on notification_dedupe to waypost_api
 grant select, insert on notifications to waypost_api, waypost_worker;
 grant update (status, reason, secrets) on notifications to waypost_api, waypost_worker;
 grant select, insert, delete on queue to waypost_api, waypost_worker;
+-- Rows of the queue are never updated; the right to is what FOR UPDATE asks for.
+grant update (claims) on queue to waypost_worker;
 grant select, insert, update on lanes to waypost_api, waypost_worker;
 grant select, update on sequence lane_clock to waypost_worker;
 grant select, insert, update, delete on workers, claims to waypost_worker;
