@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+HIGHEST_PORT: Final = 65_535
 _LABEL: Final = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _DOMAIN: Final = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(\.{_LABEL})*")
 _MAIL_ADDRESS: Final = re.compile(r"(?:[^<>\"\\,;:@]{1,100} <[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)")
@@ -57,7 +59,7 @@ def whole(least: int, most: int) -> Callable[[str], int]:
     return read
 
 
-port = whole(0, 65535)
+port = whole(0, HIGHEST_PORT)
 
 
 def seconds(least: float, most: float) -> Callable[[str], float]:
@@ -90,6 +92,13 @@ def mail_address(value: str) -> str:
     if not _MAIL_ADDRESS.fullmatch(text(value)):
         raise ValueError("must be an address, or a name with an address in angle brackets")
     return value
+
+
+def networks(value: str) -> tuple[str, ...]:
+    try:
+        return tuple(str(ip_network(one.strip())) for one in value.split(",") if one.strip())
+    except ValueError:
+        raise ValueError("must be networks like 10.0.0.0/8, separated by commas") from None
 
 
 def web_url(value: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Final, get_type_hints
+from typing import Annotated, Final, cast, get_type_hints
 
 from waypost.settings import readers
 from waypost.settings.readers import Secret
@@ -65,6 +65,10 @@ class Settings:
         Path | None, About(_PLACE, readers.path, "The TOML file to read.", "waypost.toml in the data directory")
     ] = None
 
+    master_key_file: Annotated[
+        Path | None, About(_PLACE, readers.path, "Where the master key lies.", "master.key in the data directory")
+    ] = None
+
     host: Annotated[str, About(_API, readers.text, "The address the API listens on.")] = "127.0.0.1"
     port: Annotated[int, About(_API, readers.port, "The port of the API; 0 takes any free one.")] = 8800
     public_url: Annotated[
@@ -74,6 +78,16 @@ class Settings:
         int | None,
         About(_API, readers.port, "The port of the API's /metrics; 0 takes any free one.", "the API's port + 1"),
     ] = None
+
+    trusted_proxies: Annotated[
+        tuple[str, ...],
+        About(
+            _API,
+            readers.networks,
+            "Networks of proxies whose X-Forwarded-For is believed, separated by commas.",
+            "nobody's is believed",
+        ),
+    ] = ()
 
     database_url: Annotated[
         Secret | None,
@@ -164,14 +178,33 @@ class Settings:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return self.public_url or f"http://{host}:{self.port}"
 
+    @property
+    def master_key_path(self) -> Path:
+        return self.master_key_file or self.data_dir / "master.key"
+
+    @property
+    def api_metrics_port(self) -> int:
+        return self._beside(1) if self.metrics_port is None else self.metrics_port
+
+    @property
+    def worker_port(self) -> int:
+        """The port of the worker's metrics: it has no other."""
+        return self._beside(2) if self.worker_metrics_port is None else self.worker_metrics_port
+
+    def _beside(self, step: int) -> int:
+        beside = self.port + step
+        return beside if self.port and beside <= readers.HIGHEST_PORT else 0
+
     def environment(self) -> dict[str, str]:
         """What a child process needs in its environment to see the same settings."""
         values = {row: getattr(self, row.name) for row in table()}
-        return {
-            row.variable: value.reveal() if isinstance(value, Secret) else str(value)
-            for row, value in values.items()
-            if value != row.default
-        }
+        return {row.variable: _spell(value) for row, value in values.items() if value != row.default}
+
+
+def _spell(value: object) -> str:
+    if isinstance(value, Secret):
+        return value.reveal()
+    return ",".join(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else str(value)
 
 
 @cache

@@ -1,0 +1,54 @@
+"""The tree of commands."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from waypost import __version__
+from waypost.cli import keys, mailbox, running, send, tail, tenants
+from waypost.cli.doctor import command as doctor
+from waypost.kernel.errors import WaypostError
+
+app = typer.Typer(
+    name="waypost",
+    help="Waypost, the messaging backend for products.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("up")(running.up)
+app.command("api")(running.api)
+app.command("worker")(running.worker)
+app.command("migrate")(running.migrate)
+app.command("settings")(running.settings)
+app.command("send")(send.send)
+app.command("tail")(tail.tail)
+app.command("doctor")(doctor.doctor)
+app.add_typer(mailbox.app, name="mailbox")
+app.add_typer(tenants.app, name="tenants")
+app.add_typer(keys.app, name="keys")
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 — typer calls it so
+    if wanted:
+        typer.echo(f"waypost {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Waypost, the messaging backend for products."""
+
+
+def main() -> None:
+    try:
+        app()
+    except WaypostError as error:
+        sys.stderr.write(f"waypost: {' '.join(error.detail.split())}\n")
+        sys.exit(error.exit_code)

@@ -1,0 +1,46 @@
+"""Commands that start processes. Each hands over to a process of its own that knows nothing of the command line."""
+
+from typing import Annotated
+
+import typer
+
+from waypost.cli.options import hand_over, settable
+from waypost.settings import Settings, table
+
+
+@settable("api", "database", "mail", "worker", "log")
+def up(settings: Settings) -> None:
+    """Start everything on this machine: database, API, worker and a catch-all mailbox. Ctrl-C stops it."""
+    hand_over("waypost.cli.supervisor", settings)
+
+
+@settable("api", "database", "mail", "log")
+def api(settings: Settings) -> None:
+    """Run one API process on a database that is ready (see `migrate`)."""
+    hand_over("waypost.api", settings)
+
+
+@settable("database", "mail", "worker", "log")
+def worker(settings: Settings) -> None:
+    """Run one worker process on a database that is ready (see `migrate`)."""
+    hand_over("waypost.workers", settings)
+
+
+@settable("database")
+def migrate(settings: Settings) -> None:
+    """Make roles and database where they are missing and bring the schema up to date."""
+    import asyncio
+
+    from waypost.bootstrap.household import install
+    from waypost.cli.show import Output
+
+    version = asyncio.run(install(settings))
+    Output(as_json=False).line(f"The database is ready; its schema is at version {version}.")
+
+
+def settings(*, as_json: Annotated[bool, typer.Option("--json", help="One JSON array, for programs.")] = False) -> None:
+    """List every setting with its environment variable and its default."""
+    from waypost.cli.show import Output
+
+    rows = [{"setting": row.variable, "default": row.shown_default, "meaning": row.about.sentence} for row in table()]
+    Output(as_json=as_json).many(rows, ("setting", "default", "meaning"), empty="")

@@ -1,0 +1,103 @@
+"""A child process that is started again whenever it dies, slower each time it dies young."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Final
+
+from waypost.bootstrap.process import SUPERVISED, complain
+from waypost.kernel.clock import Clock
+from waypost.kernel.errors import Misconfigured
+
+_FIRST_WAIT: Final = 0.1
+_LONGEST_WAIT: Final = 5.0
+_GROWN_UP_SECONDS: Final = 10.0
+
+
+class StartRefusedError(Exception):
+    """The child said in its one line why it cannot run; starting it again would not help."""
+
+    def __init__(self, exit_code: int) -> None:
+        super().__init__()
+        self.exit_code = exit_code
+
+
+class Child:
+    def __init__(self, name: str, module: str, environment: Mapping[str, str], clock: Clock) -> None:
+        self.name = name
+        self._module = module
+        self._environment = environment
+        self._clock = clock
+        self._process: asyncio.subprocess.Process | None = None
+        self._stopping = False
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None and self._process.returncode is None else None
+
+    async def start(self) -> None:
+        # Its own session keeps the terminal's Ctrl-C away: we tell it when to stop, and in which order.
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            "-m",
+            self._module,
+            SUPERVISED,
+            stdin=asyncio.subprocess.PIPE,
+            env=self._environment,
+            start_new_session=True,
+        )
+
+    async def run_once(self) -> None:
+        """Waits for a child that is meant to end."""
+        if self._process is not None:
+            await self._process.wait()
+
+    async def keep_alive(self, changed: Callable[[], None]) -> None:
+        """Starts it again whenever it ends, and says so to `changed`, until it is stopped.
+
+        Raises `StartRefusedError` when the child says that it cannot run."""
+        wait = _FIRST_WAIT
+        while self._process is not None:
+            born = self._clock.monotonic()
+            code = await self._process.wait()
+            if self._stopping:
+                return
+            if code == Misconfigured.exit_code:
+                raise StartRefusedError(code)
+            complain(f"The {self.name} ended unexpectedly ({_how(code)}); starting it again.")
+            wait = _FIRST_WAIT if self._clock.monotonic() - born > _GROWN_UP_SECONDS else min(_LONGEST_WAIT, wait * 2)
+            await self._clock.sleep(wait)
+            if not self._stopping:
+                await self.start()
+                changed()
+
+    async def stop(self, patience: float) -> None:
+        """Lets it finish what it has begun, and ends it when its time is over."""
+        self._stopping = True
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(patience):
+                await process.wait()
+        except TimeoutError:
+            complain(f"The {self.name} did not stop in time; ending it.")
+            self.kill()
+            await process.wait()
+
+    def kill(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+
+
+def _how(code: int) -> str:
+    if code < 0:
+        with suppress(ValueError):
+            return signal.Signals(-code).name
+    return f"exit code {code}"
