@@ -1,0 +1,69 @@
+"""The ASGI application: the router, behind the limits, behind the log."""
+
+from litestar import Litestar, Request
+from litestar.datastructures import State
+from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
+from litestar.response import Response
+from litestar.types import ASGIApp
+from prometheus_client import CollectorRegistry
+
+from waypost.api import tenants
+from waypost.api.client_address import Origin
+from waypost.api.dispatch import handler_of
+from waypost.api.endpoint import Endpoint
+from waypost.api.health import options_handlers, public_handlers
+from waypost.api.http_errors import MethodNotAllowed
+from waypost.api.limits import Limited, Limits
+from waypost.api.metrics import HttpMetrics
+from waypost.api.problem import MEDIA_TYPE, answer_of
+from waypost.api.request_log import RequestLog, log_unexpected
+from waypost.api.request_record import record_of
+from waypost.bootstrap import App
+from waypost.kernel.errors import MalformedRequest, NotFound, WaypostError
+
+
+def endpoints_of(app: App) -> tuple[Endpoint, ...]:
+    return tenants.ENDPOINTS
+
+
+def create_app(app: App, *, limits: Limits | None = None, registry: CollectorRegistry | None = None) -> ASGIApp:
+    endpoints = endpoints_of(app)
+    router = Litestar(
+        [
+            # These come first: where one is there, Litestar does not make its own.
+            *options_handlers(endpoints),
+            *public_handlers(app, endpoints),
+            *(handler_of(endpoint, app) for endpoint in endpoints),
+        ],
+        openapi_config=None,
+        exception_handlers={HTTPException: _refuse, Exception: _apologise},
+        logging_config=None,
+        # `limits.py` has bounded the body already, on every route.
+        request_max_body_size=None,
+    )
+    metrics = HttpMetrics(registry or CollectorRegistry())
+    limited = Limited(router, limits=limits or Limits(), origin=Origin(), metrics=metrics)
+    return RequestLog(limited, clock=app.clock, metrics=metrics)
+
+
+def _refuse(request: Request[None, None, State], refusal: HTTPException) -> Response[bytes]:
+    """What the router itself refuses, in our shape."""
+    if isinstance(refusal, NotFoundException):
+        return _answer(request, NotFound("There is no such path.", code="no_such_path"))
+    if isinstance(refusal, MethodNotAllowedException):
+        return _answer(request, MethodNotAllowed((refusal.headers or {}).get("allow", "")))
+    if refusal.status_code < 500:
+        return _answer(request, MalformedRequest("The request cannot be read."))
+    return _apologise(request, refusal)
+
+
+def _apologise(request: Request[None, None, State], unexpected: Exception) -> Response[bytes]:
+    log_unexpected(unexpected, record_of(request.scope))
+    return _answer(request, WaypostError("Unexpected."))
+
+
+def _answer(request: Request[None, None, State], refusal: WaypostError) -> Response[bytes]:
+    record = record_of(request.scope)
+    answer = answer_of(refusal, record.request_id)
+    record.code = answer.code
+    return Response(answer.body, status_code=answer.status, headers=dict(answer.headers), media_type=MEDIA_TYPE)

@@ -1,0 +1,147 @@
+"""One request through one endpoint: who asks, what they may, what they sent, then the use case in one transaction."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from litestar import Request
+from litestar.datastructures import State
+from litestar.handlers import HTTPRouteHandler
+from litestar.response.base import ASGIResponse
+
+from waypost.api.endpoint import Call, Endpoint, Raw, Versioned
+from waypost.api.json_body import check_media_type, read_body, read_parameters
+from waypost.api.problem import ProblemAnswer, answer_of, internal_answer
+from waypost.api.request_log import log_unexpected
+from waypost.api.request_parts import bearer_of, expected_version_of, idempotency_key_of, query_of, tenant_of
+from waypost.api.request_record import RequestRecord, record_of
+from waypost.api.shapes import NoBody
+from waypost.bootstrap import App
+from waypost.kernel import ids
+from waypost.kernel.errors import NotFound, WaypostError
+from waypost.kernel.tenancy import Scope
+
+AnyRequest = Request[None, None, State]
+REPLAYED_HEADER: Final = "Idempotency-Replayed"
+_NOTHING_HERE: Final = "Nothing here has this id."
+_ALWAYS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    status: int
+    body: bytes
+    media_type: str
+    headers: Mapping[str, str]
+
+
+def handler_of(endpoint: Endpoint, app: App) -> HTTPRouteHandler:
+    async def handle(request: AnyRequest) -> ASGIResponse:
+        record = record_of(request.scope)
+        try:
+            return _shown(await _serve(endpoint, app, request, record))
+        except WaypostError as refusal:
+            if refusal.status == WaypostError.status:
+                log_unexpected(refusal, record)
+            return problem_response(answer_of(refusal, record.request_id), record)
+        except Exception as unexpected:
+            log_unexpected(unexpected, record)
+            return problem_response(internal_answer(record.request_id), record)
+
+    handle.__name__ = endpoint.name
+    return HTTPRouteHandler(
+        endpoint.path.replace("}", ":str}"),
+        http_method=endpoint.method,
+        name=endpoint.name,
+        # The real status is in the answer; Litestar refuses 204 beside anything that could have a body.
+        status_code=200,
+        opt={"endpoint": endpoint},
+    )(handle)
+
+
+def problem_response(answer: ProblemAnswer, record: RequestRecord) -> ASGIResponse:
+    record.code = answer.code
+    headers = dict(answer.headers)
+    media_type = headers.pop("content-type")
+    return ASGIResponse(body=answer.body, status_code=answer.status, media_type=media_type, headers=_ALWAYS | headers)
+
+
+async def _serve(endpoint: Endpoint, app: App, request: AnyRequest, record: RequestRecord) -> Answer:
+    scope = await app.access.authenticate(bearer_of(request.headers), tenant_of(request.headers), record.request_id)
+    record.tenant = scope.tenant_id
+    record.key_id = ids.show("key", scope.key_id)
+    if endpoint.permission is not None:
+        scope.demand(endpoint.permission)
+    raw = await request.body()
+    body = _body_of(endpoint, request, raw)
+    query = read_parameters(query_of(request.scope["query_string"]), endpoint.query)
+    expected = expected_version_of(request.headers) if endpoint.versioned else None
+    key = idempotency_key_of(request.headers) if endpoint.method == "POST" else None
+    try:
+        async with app.work.begin(scope.tenant_id) as tx:
+            if key is not None:
+                route = f"{endpoint.method} {endpoint.path}"
+                stored = await app.idempotency.claim(tx, key, route, _fingerprint(scope, request, raw))
+                if stored is not None:
+                    return _replayed(endpoint, stored.status, stored.body)
+            call = Call(
+                app=app,
+                scope=scope,
+                tx=tx,
+                path=request.path_params,
+                body=body,
+                query=query,
+                expected_version=expected,
+                idempotency_key=key,
+            )
+            answer = _formed(endpoint, await endpoint.run(call))
+            if key is not None:
+                await app.idempotency.keep(tx, key, answer.status, answer.body)
+            return answer
+    except NotFound as missing:
+        # Unknown, foreign and malformed ids are answered alike, to the byte.
+        raise NotFound(_NOTHING_HERE) from missing
+
+
+def _body_of(endpoint: Endpoint, request: AnyRequest, raw: bytes) -> Any:
+    if endpoint.body is NoBody and not raw:
+        return NoBody()
+    check_media_type(request.headers.get("content-type"))
+    return read_body(raw, endpoint.body)
+
+
+def _fingerprint(scope: Scope, request: AnyRequest, raw: bytes) -> bytes:
+    """What makes two calls the same call. The tenant is part of where the key is kept."""
+    said = (
+        request.method,
+        request.scope["raw_path"].decode("latin-1"),
+        request.scope["query_string"].decode("latin-1"),
+    )
+    return hashlib.sha256("\n".join(said).encode() + b"\n" + raw).digest()
+
+
+def _formed(endpoint: Endpoint, given: object) -> Answer:
+    headers: dict[str, str] = {}
+    if isinstance(given, Versioned):
+        headers["etag"] = f'"{given.version}"'
+        given = given.body
+    if isinstance(given, Raw):
+        headers["content-disposition"] = "attachment"
+        return Answer(status=endpoint.status, body=given.content, media_type=given.media_type, headers=headers)
+    body = b"" if given is None else msgspec.json.encode(given)
+    return Answer(status=endpoint.status, body=body, media_type=endpoint.media_type, headers=headers)
+
+
+def _replayed(endpoint: Endpoint, status: int, body: bytes) -> Answer:
+    return Answer(status=status, body=body, media_type=endpoint.media_type, headers={REPLAYED_HEADER: "true"})
+
+
+def _shown(answer: Answer) -> ASGIResponse:
+    return ASGIResponse(
+        body=answer.body,
+        status_code=answer.status,
+        media_type=answer.media_type,
+        headers={**_ALWAYS, **answer.headers},
+    )

@@ -1,0 +1,138 @@
+"""An endpoint, declared: what it needs, what it takes, what it answers, how it can refuse.
+
+Routing, authentication, the OpenAPI document and the tests that walk over all routes read the same declaration.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from uuid import UUID
+
+from waypost.api.shapes import NoBody, NoQuery
+from waypost.bootstrap import App
+from waypost.kernel import ids
+from waypost.kernel.errors import NotFound
+from waypost.kernel.tenancy import Permission, Scope
+from waypost.kernel.work import Transaction
+
+Body = TypeVar("Body")
+Query = TypeVar("Query")
+Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call(Generic[Body, Query]):
+    """One request, checked, inside its transaction."""
+
+    app: App
+    scope: Scope
+    tx: Transaction
+    path: Mapping[str, str]
+    body: Body
+    query: Query
+    expected_version: int | None = None
+    """From If-Match, where the endpoint is versioned."""
+    idempotency_key: str | None = None
+
+    def id(self, prefix: str, name: str = "id") -> UUID:
+        """The id in the path. One that cannot be ours is as unknown as any other."""
+        found = ids.read(prefix, self.path[name])
+        if found is None:
+            raise NotFound("There is no such id.")
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Versioned:
+    """An answer with an ETag."""
+
+    body: object
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Raw:
+    """An answer that is not JSON."""
+
+    content: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Endpoint:
+    method: Method
+    path: str
+    """With `{name}` for each segment that varies."""
+    name: str
+    summary: str
+    description: str
+    permission: Permission | None
+    """None: any valid key; the use case decides by what is asked for."""
+    run: Callable[[Call[Any, Any]], Awaitable[object]]
+    body: type[Any] = NoBody
+    query: type[Any] = NoQuery
+    answer: type[Any] | None = None
+    """None answers without content."""
+    media_type: str = "application/json"
+    status: int = 200
+    versioned: bool = False
+    audited: bool = False
+    """Leaves a row in the audit log: every administrative change does."""
+    refusals: Mapping[int, Sequence[str]] = field(default_factory=dict[int, Sequence[str]])
+    """The codes it can answer with, by status, besides those every endpoint shares."""
+    body_example: Mapping[str, object] | None = None
+    answer_example: object = None
+
+    @property
+    def area(self) -> str:
+        return self.path.split("/")[2]
+
+    @property
+    def takes_body(self) -> bool:
+        return self.body is not NoBody
+
+
+Use: TypeAlias = Callable[[Call[Body, Query]], Awaitable[object]]
+
+
+def endpoint(
+    method: Method,
+    path: str,
+    permission: Permission | None,
+    *,
+    summary: str,
+    body: type[Body] = NoBody,
+    query: type[Query] = NoQuery,
+    answer: type[Any] | None = None,
+    media_type: str = "application/json",
+    status: int = 200,
+    versioned: bool = False,
+    audited: bool = False,
+    refusals: Mapping[int, Sequence[str]] | None = None,
+    body_example: Mapping[str, object] | None = None,
+    answer_example: object = None,
+) -> Callable[[Use[Body, Query]], Endpoint]:
+    """Declares the decorated use as an endpoint. Its docstring becomes the description in OpenAPI."""
+
+    def declare(use: Use[Body, Query]) -> Endpoint:
+        return Endpoint(
+            method=method,
+            path=path,
+            name=getattr(use, "__name__", path),
+            summary=summary,
+            description=" ".join((use.__doc__ or "").split()),
+            permission=permission,
+            run=use,
+            body=body,
+            query=query,
+            answer=answer,
+            media_type=media_type,
+            status=status,
+            versioned=versioned,
+            audited=audited,
+            refusals=refusals or {},
+            body_example=body_example,
+            answer_example=answer_example,
+        )
+
+    return declare

@@ -1,0 +1,211 @@
+"""The door for JSON bodies: what is not plain, bounded, unambiguous JSON of the stated shape does not come in.
+
+Refused: bytes that are not UTF-8, nesting beyond 64, NUL and lone surrogates (PostgreSQL and mail cannot hold them),
+duplicate keys (two readers would see two requests), numbers that are not finite, unknown fields, wrong types.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NoReturn, TypeVar, cast
+
+import msgspec
+
+from waypost.api.http_errors import UnsupportedMediaType
+from waypost.kernel.errors import FieldError, MalformedRequest, Refused
+
+Shape = TypeVar("Shape")
+
+DEEPEST: Final = 64
+_LONGEST_NAME: Final = 100
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_INTEGERS: Final = range(-(2**63), 2**63)
+_LONGEST_INTEGER: Final = 20
+
+
+def check_media_type(content_type: str | None) -> None:
+    essence, _, parameters = (content_type or "").partition(";")
+    charset = parameters.strip().lower()
+    if essence.strip().lower() != "application/json" or charset not in {"", "charset=utf-8", 'charset="utf-8"'}:
+        raise UnsupportedMediaType("Send the body as Content-Type: application/json, in UTF-8.")
+
+
+def read_body(body: bytes, shape: type[Shape]) -> Shape:
+    """The body as `shape`. Every refusal names the field by JSON pointer."""
+    return read_plain(read_object(body), shape)
+
+
+def read_plain(plain: dict[str, Any], shape: type[Shape]) -> Shape:
+    try:
+        return msgspec.convert(plain, shape, strict=True)
+    except msgspec.ValidationError as refusal:
+        raise _explain(str(refusal)) from None
+
+
+def read_parameters(parameters: dict[str, str], shape: type[Shape]) -> Shape:
+    """Query parameters as `shape`: text becomes numbers, moments and words where the shape wants them."""
+    try:
+        return msgspec.convert(parameters, shape, strict=False)
+    except msgspec.ValidationError as refusal:
+        raise _explain(str(refusal)) from None
+
+
+def read_object(body: bytes) -> dict[str, Any]:
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _malformed("not_utf8", "The body is not valid UTF-8.") from None
+    try:
+        plain: object = json.loads(
+            text,
+            object_pairs_hook=_object_of,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            parse_int=_bounded_int,
+        )
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError:
+        raise _malformed("invalid_json", "The body is not valid JSON.") from None
+    if not isinstance(plain, dict):
+        raise _malformed("not_an_object", "The body must be a JSON object.")
+    found = cast("dict[str, Any]", plain)
+    # Without an escape no string can hold NUL or a surrogate; without 64 openers nothing can be too deep.
+    if "\\u" in text or text.count("{") + text.count("[") > DEEPEST:
+        _check_inside(found)
+    return found
+
+
+def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _malformed("duplicate_key", "An object in the body names one of its keys twice.")
+    return found
+
+
+def _refuse_constant(_word: str) -> NoReturn:
+    raise _malformed("not_finite", "NaN and Infinity are not JSON.")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise _malformed("number_too_large", "A number in the body is beyond what a double can hold.")
+    return number
+
+
+def _bounded_int(digits: str) -> int:
+    if len(digits) > _LONGEST_INTEGER or (number := int(digits)) not in _INTEGERS:
+        raise _malformed("number_too_large", "An integer in the body does not fit into 64 bits.")
+    return number
+
+
+def _check_inside(root: dict[str, Any]) -> None:
+    waiting: list[tuple[object, str, int]] = [(root, "", 1)]
+    while waiting:
+        value, pointer, depth = waiting.pop()
+        if isinstance(value, str):
+            if _UNSTORABLE.search(value):
+                raise _unstorable(pointer)
+        elif isinstance(value, dict | list):
+            if depth > DEEPEST:
+                raise _too_deep()
+            inside = cast("dict[str, object] | list[object]", value)
+            waiting.extend((child, f"{pointer}/{name}", depth + 1) for name, child in _children(inside, pointer))
+
+
+def _children(value: "dict[str, object] | list[object]", pointer: str) -> Iterator[tuple[str, object]]:
+    if isinstance(value, list):
+        yield from ((str(index), child) for index, child in enumerate(value))
+        return
+    for name, child in value.items():
+        if _UNSTORABLE.search(name):
+            raise _unstorable(pointer)
+        yield _escape(name), child
+
+
+def _unstorable(pointer: str) -> Refused:
+    message = "Holds a NUL character or half of a surrogate pair; leave it out."
+    return MalformedRequest(
+        message,
+        code="unstorable_character",
+        errors=[FieldError(pointer=pointer, code="unstorable_character", message=message)],
+    )
+
+
+def _too_deep() -> MalformedRequest:
+    return _malformed("too_deep", f"The body is nested deeper than {DEEPEST} levels.")
+
+
+def _malformed(code: str, message: str) -> MalformedRequest:
+    return MalformedRequest(message, code=code, errors=[FieldError(pointer="", code=code, message=message)])
+
+
+# msgspec says what is wrong in a sentence; these read it back. Nothing of the caller's values may pass into ours.
+_PLACE: Final = re.compile(r"(?P<what>.*) - at `(?:key in )?(?P<path>\$[^`]*)`\Z", re.DOTALL)
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<name>.*)`\Z", re.DOTALL)
+_MISSING: Final = re.compile(r"Object missing required field `(?P<name>[^`]*)`\Z")
+_EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`(?P<rest>.*)\Z", re.DOTALL)
+_STEP: Final = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
+
+
+def _explain(sentence: str) -> Refused:
+    place = _PLACE.match(sentence)
+    what, pointer = (place["what"], _pointer_of(place["path"])) if place else (sentence, "")
+    if unknown := _UNKNOWN.match(what):
+        name = _escape(unknown["name"][:_LONGEST_NAME])
+        return _field(f"{pointer}/{name}", "unknown_field", "There is no such field.")
+    if missing := _MISSING.match(what):
+        return _field(f"{pointer}/{_escape(missing['name'])}", "required", "This field is required.")
+    if expected := _EXPECTED.match(what):
+        return _field(pointer, *_shortfall(expected["wanted"], expected["rest"]))
+    if "RFC3339" in what:
+        return _field(pointer, "invalid_time", "Write an RFC 3339 time such as 2026-01-15T12:00:00Z.")
+    if "enum value" in what:
+        return _field(pointer, "unknown_value", "Not one of the values that this field takes.")
+    return _field(pointer, "invalid", "Not a value that this field takes.")
+
+
+def _shortfall(wanted: str, rest: str) -> tuple[str, str]:
+    if rest.startswith(", got "):
+        return "wrong_type", f"Expected {_in_words(wanted)}."
+    if "timezone" in rest:
+        return "invalid_time", "Name the offset of the time, such as Z for UTC."
+    if rest.startswith((" of length", " <", " >")):
+        return "out_of_range", f"Expected {_in_words(wanted)}{rest}."
+    return "invalid_format", "Not in the form that this field takes."
+
+
+_WORDS: Final = {
+    "str": "a string",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "null",
+    "object": "an object",
+    "array": "an array",
+    "datetime": "an RFC 3339 time",
+}
+
+
+def _in_words(wanted: str) -> str:
+    return " or ".join(_WORDS.get(word, word) for word in wanted.split(" | "))
+
+
+def _pointer_of(path: str) -> str:
+    """`$.to[3].email` as `/to/3/email`. A step into a map has no name in msgspec's path: the pointer ends there."""
+    pointer = ""
+    for step in _STEP.finditer(path[1:]):
+        if step["any"]:
+            break
+        pointer += f"/{_escape(step['name'] or step['index'])}"
+    return pointer
+
+
+def _escape(name: str) -> str:
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", name).replace("~", "~0").replace("/", "~1")
+
+
+def _field(pointer: str, code: str, message: str) -> Refused:
+    return Refused(message, code=code, errors=[FieldError(pointer=pointer, code=code, message=message)])

@@ -1,0 +1,239 @@
+"""The door in front of every route: Granian bounds neither bodies nor time, so this does.
+
+A request comes in only while its address, its key and the process have room; its body must be small enough and arrive
+whole in time; its handler must end in time. Who is turned away with an unread body also loses the connection, so slow
+senders cannot hold one. `/healthz` always has room.
+"""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from litestar.types import ASGIApp, HTTPReceiveMessage, HTTPScope, Message, Receive, Send
+from litestar.types import Scope as AsgiScope
+
+from waypost.api.client_address import Origin
+from waypost.api.http_errors import RequestTimeout, UnsupportedMediaType
+from waypost.api.metrics import HttpMetrics
+from waypost.api.problem import answer_of
+from waypost.api.request_log import send_problem
+from waypost.api.request_record import record_of
+from waypost.kernel.errors import MalformedRequest, RateLimited, TooLarge, Unavailable, WaypostError
+
+Who = TypeVar("Who")
+
+ALWAYS_ROOM: Final = "/healthz"
+_RETRY_SECONDS: Final = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    body_bytes: int = 1_048_576
+    body_seconds: float = 10.0
+    """For the whole body, however it trickles."""
+    handler_seconds: float = 30.0
+    per_address: int = 64
+    """Requests at a time from one IPv4 address or one IPv6 /64."""
+    per_key: int = 64
+    uploads: int = 2_048
+    """Bodies being read at a time, over all addresses."""
+    buffered_bytes: int = 134_217_728
+    """Memory for bodies not handed on yet, over all addresses."""
+    in_flight: int = 512
+    """Requests being answered at a time."""
+
+
+class Limited:
+    def __init__(self, app: ASGIApp, *, limits: Limits, origin: Origin, metrics: HttpMetrics) -> None:
+        self._app = app
+        self._limits = limits
+        self._origin = origin
+        self._metrics = metrics
+        self._address = _Places[str]()
+        self._key = _Places[bytes]()
+        self._uploads = 0
+        self._buffered = 0
+        self._in_flight = 0
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            request = _Head.of(scope)
+        except WaypostError as refusal:
+            await self._turn_away(refusal, scope, send)
+            return
+        if scope["path"] == ALWAYS_ROOM and not request.has_body:
+            await self._app(scope, receive, send)
+            return
+        address = self._origin.of(scope)
+        try:
+            self._check_head(request)
+            self._check_room(address, request.key)
+        except WaypostError as refusal:
+            await self._turn_away(refusal, scope, send)
+            return
+        with self._address.place(address), self._key.place(request.key):
+            await self._serve(request, scope, receive, send)
+
+    async def _serve(self, request: "_Head", scope: HTTPScope, receive: Receive, send: Send) -> None:
+        try:
+            body = await self._read(receive) if request.has_body else b""
+        except WaypostError as refusal:
+            await self._turn_away(refusal, scope, send)
+            return
+        if body is None:
+            return
+        if self._in_flight >= self._limits.in_flight:
+            await self._turn_away(Unavailable("The server is busy; try again.", code="overloaded"), scope, send)
+            return
+        self._in_flight += 1
+        try:
+            await self._answer(body, scope, receive, send)
+        finally:
+            self._in_flight -= 1
+
+    def _check_head(self, request: "_Head") -> None:
+        if request.encoding not in (b"", b"identity"):
+            raise UnsupportedMediaType(
+                "Send the body as it is, without a Content-Encoding.", code="unsupported_content_encoding"
+            )
+        if request.length is not None and request.length > self._limits.body_bytes:
+            raise self._too_large()
+
+    def _check_room(self, address: str, key: bytes) -> None:
+        if self._address.taken(address) >= self._limits.per_address:
+            raise RateLimited(
+                f"At most {self._limits.per_address} requests at a time from one address.",
+                retry_after=_RETRY_SECONDS,
+                code="too_many_from_address",
+            )
+        if key and self._key.taken(key) >= self._limits.per_key:
+            raise RateLimited(
+                f"At most {self._limits.per_key} requests at a time with one key.",
+                retry_after=_RETRY_SECONDS,
+                code="too_many_with_key",
+            )
+
+    async def _read(self, receive: Receive) -> bytes | None:
+        """The whole body; None when the client has gone."""
+        if self._uploads >= self._limits.uploads:
+            raise Unavailable("The server is reading too many bodies; try again.", code="overloaded")
+        chunks: list[bytes] = []
+        size = 0
+        self._uploads += 1
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                while True:
+                    message: HTTPReceiveMessage = await receive()  # pyright: ignore[reportAssignmentType] - http only
+                    if message["type"] == "http.disconnect":
+                        return None
+                    chunk = message["body"]
+                    size += len(chunk)
+                    self._buffered += len(chunk)
+                    chunks.append(chunk)
+                    if size > self._limits.body_bytes:
+                        raise self._too_large()
+                    if self._buffered > self._limits.buffered_bytes:
+                        raise Unavailable("The server is reading too much at a time; try again.", code="overloaded")
+                    if not message.get("more_body", False):
+                        return b"".join(chunks)
+        except TimeoutError:
+            raise RequestTimeout(f"The body did not arrive within {self._limits.body_seconds:g} s.") from None
+        finally:
+            self._uploads -= 1
+            self._buffered -= size
+
+    async def _answer(self, body: bytes, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        given = False
+        started = False
+
+        async def receive_whole() -> HTTPReceiveMessage:
+            nonlocal given
+            if given:
+                return await receive()  # pyright: ignore[reportReturnType] - http only
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send_noting(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        deadline = asyncio.timeout(self._limits.handler_seconds)
+        try:
+            async with deadline:
+                await self._app(scope, receive_whole, send_noting)
+        except TimeoutError:
+            if not deadline.expired() or started:
+                raise
+            refusal = Unavailable(
+                "This took too long and was stopped. Try again, with the same Idempotency-Key.",
+                code="deadline_exceeded",
+            )
+            await self._turn_away(refusal, scope, send)
+
+    async def _turn_away(self, refusal: WaypostError, scope: HTTPScope, send: Send) -> None:
+        self._metrics.refused.labels(refusal.code).inc()
+        record = record_of(scope)
+        await send_problem(answer_of(refusal, record.request_id), record, send, close=True)
+
+    def _too_large(self) -> TooLarge:
+        return TooLarge(f"The body may have at most {self._limits.body_bytes} bytes.", code="body_too_large")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Head:
+    """What the headers say about the body and the caller. The key is only compared, never kept longer than the call."""
+
+    has_body: bool
+    length: int | None
+    encoding: bytes
+    key: bytes
+
+    @classmethod
+    def of(cls, scope: HTTPScope) -> "_Head":
+        length: int | None = None
+        chunked = False
+        encoding = key = b""
+        for name, value in scope["headers"]:
+            if name == b"content-length":
+                length = _length_of(value)
+            elif name == b"transfer-encoding":
+                chunked = True
+            elif name == b"content-encoding":
+                encoding = value.strip().lower() if not encoding else b"several"
+            elif name == b"authorization":
+                key = value
+        return cls(has_body=chunked or bool(length), length=length, encoding=encoding, key=key)
+
+
+def _length_of(value: bytes) -> int:
+    # The server has refused what is not a number already; a test client may not have.
+    if not value.isdigit():
+        raise MalformedRequest("Content-Length is not a number.", code="invalid_content_length")
+    return int(value)
+
+
+class _Places(Generic[Who]):
+    """How many places each caller has taken; those without any are forgotten."""
+
+    def __init__(self) -> None:
+        self._taken: dict[Who, int] = {}
+
+    def taken(self, who: Who) -> int:
+        return self._taken.get(who, 0)
+
+    @contextmanager
+    def place(self, who: Who) -> Generator[None]:
+        self._taken[who] = self.taken(who) + 1
+        try:
+            yield
+        finally:
+            if self._taken[who] == 1:
+                del self._taken[who]
+            else:
+                self._taken[who] -= 1
