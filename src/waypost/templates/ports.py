@@ -1,4 +1,4 @@
-"""What templates need from the outside. Rendering is untrusted work: it happens behind `Renderer`, in another process."""
+"""What templates need from the outside. Rendering is untrusted work: behind `Renderer` stands another process."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -58,8 +58,11 @@ class RenderFailure:
     """This job cannot be rendered. `message` is safe to show: it holds no variable's value."""
 
     code: str
-    """`render_failed` | `render_timeout` | `render_too_large` | `header_refused`"""
+    """`render_failed` | `missing_variable` | `template_syntax` | `template_refused` | `render_timeout` |
+    `render_too_large` | `header_refused`"""
     message: str
+    pointer: str = ""
+    """The part of the content that failed (`/subject`, `/html`, `/text`), where it is known."""
 
 
 class Renderer(Protocol):

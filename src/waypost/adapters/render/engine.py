@@ -46,9 +46,9 @@ class RenderRefused(Exception):  # noqa: N818
         self.pointer = pointer
 
 
-def escape_by_part(name: str) -> str:
+def escape_by_part(name: str) -> str | None:
     """Escaping follows the part that is rendered, never a file name: only what is called `html` is markup."""
-    return "html" if name == "html" else "none"
+    return "html" if name == "html" else None
 
 
 def make_environment() -> minijinja.Environment:

@@ -1,0 +1,174 @@
+"""One call's jobs, answered whatever some of them do to the child.
+
+Jobs nobody doubts go together to the main lane. When a child dies there, the progress page names the culprit; it
+answers with a failure, and the rest of its version goes to the quarantine lane, while everything else simply runs
+again: rendering has no effects.
+"""
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from typing import Final, Generic, TypeVar
+
+import structlog
+
+from waypost.adapters.render import wire
+from waypost.adapters.render.errand import Errand
+from waypost.adapters.render.lane import Lane
+from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.process import ProcessLost, RenderProcess
+from waypost.adapters.render.shelf import VersionKey
+from waypost.adapters.render.suspicion import Suspicion
+from waypost.templates.ports import RenderFailure, RenderJob
+
+Result = TypeVar("Result")
+
+_MOST_TOGETHER: Final = 500
+_MOST_TOGETHER_IN_DOUBT: Final = 50
+
+_log = structlog.get_logger(__name__)
+
+LOSSES: Final = {
+    "timeout": RenderFailure(code="render_timeout", message="The content takes too long to render."),
+    "crash": RenderFailure(code="render_failed", message="The content needs too much memory or nests too deeply."),
+}
+_GIVEN_UP: Final = RenderFailure(
+    code="render_failed", message="Not rendered: too much of this tenant's content stopped the renderer."
+)
+_UNSENDABLE: Final = RenderFailure(
+    code="render_failed", message="The data is too large, nests too deeply, or holds a number beyond 64 bits."
+)
+
+
+class Batch(Generic[Result]):
+    def __init__(
+        self,
+        jobs: Sequence[RenderJob],
+        errand: Errand[Result],
+        *,
+        main: Lane,
+        quarantine: Lane,
+        suspicion: Suspicion,
+        limits: RenderLimits,
+    ) -> None:
+        self._jobs = jobs
+        self._errand = errand
+        self._main = main
+        self._quarantine = quarantine
+        self._suspicion = suspicion
+        self._limits = limits
+        self._answers: list[Result | RenderFailure | None] = [None] * len(jobs)
+        self._doubtful: dict[VersionKey, list[int]] = {}
+        self._deaths: Counter[str] = Counter()
+
+    async def run(self) -> list[Result | RenderFailure]:
+        everything = list(range(len(self._jobs)))
+        await self._work_through(self._main, _cut(everything, _MOST_TOGETHER), in_doubt=False)
+        while self._doubtful:
+            _, indexes = self._doubtful.popitem()
+            chunks = _cut(indexes[1:], _MOST_TOGETHER_IN_DOUBT)
+            chunks.appendleft(indexes[:1])
+            await self._work_through(self._quarantine, chunks, in_doubt=True)
+        return [_UNSENDABLE if answer is None else answer for answer in self._answers]
+
+    async def _work_through(self, lane: Lane, chunks: deque[list[int]], *, in_doubt: bool) -> None:
+        while chunks:
+            chunk = self._without_given_up(chunks.popleft()) if in_doubt else self._without_doubtful(chunks.popleft())
+            if not chunk:
+                continue
+            outcome = await self._ask(lane, chunk)
+            if isinstance(outcome, ProcessLost):
+                again = self._after_death(chunk, outcome, in_doubt=in_doubt)
+            elif outcome is None:
+                again = self._split(chunk)
+            else:
+                self._note_success(chunk[:outcome], in_doubt=in_doubt)
+                again = [chunk[outcome:]]
+            chunks.extendleft(reversed(again))
+
+    async def _ask(self, lane: Lane, chunk: list[int]) -> int | ProcessLost | None:
+        """How many of the chunk's jobs are answered now; None where they cannot travel in one request."""
+        jobs = [self._jobs[index] for index in chunk]
+
+        async def exchange(child: RenderProcess) -> int | None:
+            plan = child.shelf.plan(jobs)
+            try:
+                request = wire.frame(self._errand.ask(plan, jobs))
+            except (OverflowError, RecursionError, UnicodeEncodeError, TypeError):
+                return None
+            if len(request) > self._limits.request_bytes:
+                return None
+            child.shelf.commit(plan)
+            child.worn, results = self._errand.read(await child.ask(request, len(jobs)))
+            for index, result in zip(chunk, results, strict=False):
+                self._answers[index] = result
+            return len(results)
+
+        try:
+            return await lane.use(jobs[0].tenant_id, exchange)
+        except ProcessLost as lost:
+            return lost
+
+    def _after_death(self, chunk: list[int], lost: ProcessLost, *, in_doubt: bool) -> list[list[int]]:
+        """What of the chunk must be asked again, and how."""
+        if lost.at is None and len(chunk) > 1:
+            return self._split(chunk)
+        culprit = chunk[min(lost.at or 0, len(chunk) - 1)]
+        job = self._jobs[culprit]
+        self._deaths[job.tenant_id] += 1
+        self._suspicion.blame(job.tenant_id, job.version_id)
+        _log.warning(
+            "a content stopped its render process",
+            action="render.child_lost",
+            kind=lost.kind,
+            tenant_id=job.tenant_id,
+            version_id=str(job.version_id),
+        )
+        rest = [index for index in chunk if index != culprit]
+        if lost.certain or (in_doubt and not rest):
+            self._answers[culprit] = LOSSES[lost.kind]
+            return [rest]
+        # In the main lane the culprit is set aside together with its version when its turn comes.
+        return [[culprit], rest]
+
+    def _split(self, chunk: list[int]) -> list[list[int]]:
+        if len(chunk) == 1:
+            self._answers[chunk[0]] = _UNSENDABLE
+            return []
+        middle = len(chunk) // 2
+        return [chunk[:middle], chunk[middle:]]
+
+    def _note_success(self, indexes: list[int], *, in_doubt: bool) -> None:
+        for key in {self._key(index) for index in indexes}:
+            if in_doubt:
+                self._suspicion.acquit(key[0])
+            else:
+                self._suspicion.trust(key)
+
+    def _without_doubtful(self, chunk: list[int]) -> list[int]:
+        verdicts: dict[VersionKey, bool] = {}
+        trusted: list[int] = []
+        for index in chunk:
+            key = self._key(index)
+            if key not in verdicts:
+                verdicts[key] = self._suspicion.doubts(key)
+            if verdicts[key]:
+                self._doubtful.setdefault(key, []).append(index)
+            else:
+                trusted.append(index)
+        return trusted
+
+    def _without_given_up(self, chunk: list[int]) -> list[int]:
+        tenant_id = self._jobs[chunk[0]].tenant_id if chunk else ""
+        if self._deaths[tenant_id] < self._suspicion.deaths_allowed(tenant_id):
+            return chunk
+        for index in chunk:
+            self._answers[index] = _GIVEN_UP
+        return []
+
+    def _key(self, index: int) -> VersionKey:
+        job = self._jobs[index]
+        return (job.tenant_id, job.version_id)
+
+
+def _cut(indexes: list[int], size: int) -> deque[list[int]]:
+    return deque(indexes[start : start + size] for start in range(0, len(indexes), size))

@@ -1,0 +1,169 @@
+"""The render process: `python -m waypost.adapters.render.child <pipe> <progress page>`.
+
+It answers what comes through its pipe until the pipe closes. Content that goes beyond a plain refusal kills it: the
+pool reads from the progress page who was to blame, starts another child and goes on.
+"""
+
+import mmap
+import os
+import resource
+import socket
+import sys
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from waypost.adapters.render import wire
+from waypost.adapters.render.confinement import PROGRESS_BYTES, CpuBudget, confine
+from waypost.adapters.render.content_check import check_content
+from waypost.adapters.render.engine import RenderRefused
+from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.rendition import Rendition, too_large
+from waypost.adapters.render.schema_check import SchemaShelf, check_schema
+
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result", wire.Rendered, bytes)
+
+
+class _Pipe:
+    """The child's end: blocking, whole frames."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=descriptor)
+        self._socket.settimeout(None)
+
+    def receive(self) -> bytearray | None:
+        head = self._exactly(wire.LENGTH_BYTES)
+        return None if head is None else self._exactly(int.from_bytes(head, "little"))
+
+    def send(self, reply: wire.Reply) -> None:
+        self._socket.sendall(wire.frame(reply))
+
+    def _exactly(self, size: int) -> bytearray | None:
+        buffer = bytearray(size)
+        view, done = memoryview(buffer), 0
+        while done < size:
+            received = self._socket.recv_into(view[done:])
+            if not received:
+                return None
+            done += received
+        return buffer
+
+
+class _Workshop:
+    def __init__(self, limits: RenderLimits, budget: CpuBudget) -> None:
+        self._limits = limits
+        self._budget = budget
+        self._renditions: dict[int, Rendition] = {}
+        self._schemas = SchemaShelf()
+        self._items_done = 0
+
+    def answer(self, ask: wire.Ask) -> wire.Reply:
+        match ask:
+            case wire.RenderAsk():
+                self._stock(ask.forget, ask.learn)
+                rendered = self._work(ask.jobs, self._render, _rendered_size)
+                return wire.RenderReply(self._is_worn(), rendered)
+            case wire.ComposeAsk():
+                self._stock(ask.forget, ask.learn)
+                composed = self._work(ask.jobs, self._compose, len)
+                return wire.ComposeReply(self._is_worn(), composed)
+            case wire.CheckAsk():
+                self._budget.begin_batch(1)
+                faults, mentioned = check_content(ask.content, self._budget.begin_item)
+                return wire.CheckReply(self._is_worn(), faults, mentioned)
+            case wire.ValidateAsk():
+                self._begin_single()
+                return wire.SchemaReply(self._is_worn(), self._schemas.validate(bytes(ask.schema), ask.variables))
+            case wire.CheckSchemaAsk():
+                self._begin_single()
+                return wire.SchemaReply(self._is_worn(), check_schema(bytes(ask.schema)))
+
+    def _begin_single(self) -> None:
+        self._budget.begin_batch(1)
+        self._budget.begin_item(0)
+
+    def _stock(self, forget: list[int], learn: list[wire.Lesson]) -> None:
+        for slot in forget:
+            del self._renditions[slot]
+        for lesson in learn:
+            self._renditions[lesson.slot] = Rendition(lesson.content, self._limits)
+
+    def _render(self, job: wire.RenderItem) -> wire.Rendered:
+        return self._renditions[job[0]].render(job[1])
+
+    def _compose(self, job: wire.ComposeItem) -> bytes:
+        return self._renditions[job[0]].compose(job[1], job[2])
+
+    def _work(
+        self, jobs: list[_Job], make: Callable[[_Job], _Result], size_of: Callable[[_Result], int]
+    ) -> list[_Result | wire.Failed]:
+        budget, results, size = self._budget, list[_Result | wire.Failed](), 0
+        budget.begin_batch(len(jobs))
+        for index, job in enumerate(jobs):
+            budget.begin_item(index)
+            try:
+                result = make(job)
+            except Exception as error:
+                results.append(_failure(error))
+                continue
+            results.append(result)
+            size += size_of(result)
+            if size >= self._limits.reply_pause_bytes:
+                break
+        self._items_done += len(results)
+        return results
+
+    def _is_worn(self) -> bool:
+        resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return resident > self._limits.worn_rss_bytes or self._items_done > self._limits.worn_items
+
+
+def _rendered_size(rendered: wire.Rendered) -> int:
+    return len(rendered.subject) + len(rendered.html or "") + len(rendered.text)
+
+
+def _failure(error: Exception) -> wire.Failed:
+    match error:
+        case RenderRefused():
+            return wire.Failed(error.code, error.message, error.pointer)
+        case MemoryError():
+            return _failure(too_large())
+        case _:
+            # A bug of ours, most likely; its own words may hold a value.
+            return wire.Failed("render_failed", f"The content cannot be rendered ({type(error).__name__}).", "")
+
+
+def _rehearse(workshop: _Workshop) -> None:
+    """Meets every kind of trouble once, because the libraries import some of their modules only then."""
+    workshop.answer(wire.CheckAsk(wire.Parts("{{ name }}", "<p>{{ name", "{% if name %}")))
+    schema = msgspec.Raw(wire.encoder.encode({"required": ["name"], "properties": {"age": {"type": "integer"}}}))
+    workshop.answer(wire.CheckSchemaAsk(schema))
+    workshop.answer(wire.ValidateAsk(schema, {"age": "é"}))
+
+
+def main() -> None:
+    pipe = _Pipe(int(sys.argv[1]))
+    page = mmap.mmap(int(sys.argv[2]), PROGRESS_BYTES)
+    first = pipe.receive()
+    if first is None:
+        return
+    limits = wire.limits_decoder.decode(first)
+    # The pool reads stderr until the greeting, to tell why a child does not start; what comes later may hold content.
+    os.dup2(0, 2)
+    budget = CpuBudget(limits, memoryview(page).cast("I"))
+    workshop = _Workshop(limits, budget)
+    _rehearse(workshop)
+    budget.end_batch()
+    confine(limits)
+    pipe.send(wire.SchemaReply(worn=False, faults=[]))
+    while (request := pipe.receive()) is not None:
+        reply = workshop.answer(wire.ask_decoder.decode(request))
+        budget.end_batch()
+        pipe.send(reply)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The two things a batch of jobs can ask for: rendered parts, or finished messages."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol, TypeVar
+
+import msgspec
+
+from waypost.adapters.render import wire
+from waypost.adapters.render.shelf import Plan
+from waypost.templates.ports import RenderedParts, RenderFailure, RenderJob
+
+Result = TypeVar("Result", covariant=True)
+
+_render_decoder: Final = msgspec.msgpack.Decoder(wire.RenderReply)
+_compose_decoder: Final = msgspec.msgpack.Decoder(wire.ComposeReply)
+
+
+class Errand(Protocol[Result]):
+    def ask(self, plan: Plan, jobs: Sequence[RenderJob]) -> wire.Ask: ...
+
+    def read(self, reply: bytearray) -> tuple[bool, Sequence[Result | RenderFailure]]:
+        """Whether the child is worn out, and the results it gives, perhaps fewer than asked for."""
+        ...
+
+
+class RenderParts:
+    def ask(self, plan: Plan, jobs: Sequence[RenderJob]) -> wire.Ask:
+        items = [(slot, job.context) for slot, job in zip(plan.slots, jobs, strict=True)]
+        return wire.RenderAsk(plan.forget, plan.learn, items)
+
+    def read(self, reply: bytearray) -> tuple[bool, Sequence[RenderedParts | RenderFailure]]:
+        answer = _render_decoder.decode(reply)
+        return answer.worn, [
+            _failure(each) if isinstance(each, wire.Failed) else _parts(each) for each in answer.results
+        ]
+
+
+class ComposeMail:
+    def ask(self, plan: Plan, jobs: Sequence[RenderJob]) -> wire.Ask:
+        items: list[wire.ComposeItem] = []
+        for slot, job in zip(plan.slots, jobs, strict=True):
+            if job.head is None:
+                raise ValueError("a job to compose needs a head")
+            items.append((slot, job.context, job.head))
+        return wire.ComposeAsk(plan.forget, plan.learn, items)
+
+    def read(self, reply: bytearray) -> tuple[bool, Sequence[bytes | RenderFailure]]:
+        answer = _compose_decoder.decode(reply)
+        return answer.worn, [_failure(each) if isinstance(each, wire.Failed) else each for each in answer.results]
+
+
+def _parts(rendered: wire.Rendered) -> RenderedParts:
+    return RenderedParts(subject=rendered.subject, html=rendered.html, text=rendered.text)
+
+
+def _failure(failed: wire.Failed) -> RenderFailure:
+    return RenderFailure(code=failed.code, message=failed.message, pointer=failed.pointer)

@@ -1,0 +1,77 @@
+"""A queue in front of a few render children: first come, first served, and no more waiting than is allowed."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
+
+from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.process import RenderProcess
+from waypost.kernel.errors import Unavailable
+
+_T = TypeVar("_T")
+
+_MOST_WAITING: Final = 512
+
+
+class Lane:
+    """`keep_idle` false: children leave as soon as nobody waits for them."""
+
+    def __init__(self, limits: RenderLimits, *, size: int, keep_idle: bool, most_waiting_of_one: int = 512) -> None:
+        self._limits = limits
+        self._keep_idle = keep_idle
+        self._most_waiting_of_one = most_waiting_of_one
+        self._places = asyncio.Semaphore(size)
+        self._waiting: Counter[str] = Counter()
+        self._idle: list[RenderProcess] = []
+        self._errands: set[asyncio.Task[Any]] = set()
+        self._closed = False
+
+    async def use(self, who: str, work: Callable[[RenderProcess], Awaitable[_T]]) -> _T:
+        """Runs `work` with a child. If the caller is cancelled meanwhile, the child still hears its answer out."""
+        await self._queue(who)
+        errand = asyncio.create_task(self._hold(work))
+        self._errands.add(errand)
+        errand.add_done_callback(self._forget)
+        return await asyncio.shield(errand)
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._errands:
+            await asyncio.wait(self._errands)
+        while self._idle:
+            await self._idle.pop().close()
+
+    async def _queue(self, who: str) -> None:
+        if self._closed:
+            raise Unavailable("The renderer is shutting down.", code="renderer_unavailable")
+        if self._waiting.total() >= _MOST_WAITING or self._waiting[who] >= self._most_waiting_of_one:
+            raise Unavailable("The renderer is busy. Try again in a moment.", code="renderer_busy")
+        self._waiting[who] += 1
+        try:
+            await self._places.acquire()
+        finally:
+            self._waiting[who] -= 1
+            if not self._waiting[who]:
+                del self._waiting[who]
+
+    async def _hold(self, work: Callable[[RenderProcess], Awaitable[_T]]) -> _T:
+        try:
+            child = self._idle.pop() if self._idle else await RenderProcess.start(self._limits)
+            try:
+                result = await work(child)
+            except BaseException:
+                child.abandon()
+                raise
+            if child.worn or self._closed or not (self._keep_idle or self._waiting):
+                await child.close()
+            else:
+                self._idle.append(child)
+            return result
+        finally:
+            self._places.release()
+
+    def _forget(self, errand: asyncio.Task[Any]) -> None:
+        self._errands.discard(errand)
+        if not errand.cancelled():
+            errand.exception()

@@ -1,0 +1,38 @@
+"""How much one child, one batch and one message may cost."""
+
+from typing import Final
+
+import msgspec
+
+MAX_SOURCE_BYTES: Final = 256 * 1024
+MAX_SCHEMA_BYTES: Final = 64 * 1024
+
+
+class RenderLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Time is counted as the child's own CPU time, so that a busy host never makes an honest message late.
+    The wall clock is only the net under it, for a child that stands still."""
+
+    memory_bytes: int = 512 * 1024 * 1024
+    item_cpu_seconds: float = 0.5
+    batch_cpu_seconds: float = 1.0
+    batch_cpu_seconds_per_item: float = 0.005
+    wall_seconds: float = 8.0
+    message_bytes: int = 2 * 1024 * 1024
+    """Of one rendered message, all parts together."""
+    reply_pause_bytes: int = 16 * 1024 * 1024
+    """A child answers early, with fewer results than asked for, once its answer is this large."""
+    frame_bytes: int = 32 * 1024 * 1024
+    """Of one request or reply on the pipe."""
+    request_bytes: int = 8 * 1024 * 1024
+    """A batch whose request would be larger is sent in parts."""
+    shelf_bytes: int = 16 * 1024 * 1024
+    """Of the sources one child keeps compiled."""
+    worn_rss_bytes: int = 192 * 1024 * 1024
+    worn_items: int = 5_000_000
+    """A child past either is replaced after its answer."""
+
+    def batch_cpu(self, items: int) -> float:
+        return self.batch_cpu_seconds + self.batch_cpu_seconds_per_item * items
+
+    def wall(self, items: int) -> float:
+        return self.wall_seconds + 2 * self.batch_cpu(items)

@@ -1,0 +1,148 @@
+"""`templates.ports.Renderer` over render processes. Nothing that a tenant wrote is parsed in this process.
+
+Two lanes: the main one serves everybody; whoever killed a child lately is served by the quarantine lane, whose child
+lives only while there is work for it. A new schema is always judged there: it comes rarely and is never urgent.
+"""
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Final, TypeVar
+
+import msgspec
+
+from waypost.adapters.render import wire
+from waypost.adapters.render.batch import Batch
+from waypost.adapters.render.errand import ComposeMail, Errand, RenderParts
+from waypost.adapters.render.lane import Lane
+from waypost.adapters.render.limits import MAX_SCHEMA_BYTES, RenderLimits
+from waypost.adapters.render.process import ProcessLost, RenderProcess
+from waypost.adapters.render.suspicion import Suspicion
+from waypost.kernel.clock import Clock
+from waypost.kernel.errors import FieldError
+from waypost.templates.model import Content, JsonObject
+from waypost.templates.ports import ContentReport, RenderedParts, RenderFailure, RenderJob
+
+_Result = TypeVar("_Result")
+
+_POINTERS: Final = ("/subject", "/html", "/text")
+_MOST_WAITING_IN_QUARANTINE: Final = 16
+
+_check_decoder: Final = msgspec.msgpack.Decoder(wire.CheckReply)
+_schema_decoder: Final = msgspec.msgpack.Decoder(wire.SchemaReply)
+
+
+class RenderPool:
+    def __init__(self, *, clock: Clock, size: int = 1, limits: RenderLimits | None = None) -> None:
+        self._limits = limits or RenderLimits()
+        self._main = Lane(self._limits, size=size, keep_idle=True)
+        self._quarantine = Lane(self._limits, size=1, keep_idle=False, most_waiting_of_one=_MOST_WAITING_IN_QUARANTINE)
+        self._suspicion = Suspicion(clock)
+
+    async def render(self, jobs: Sequence[RenderJob]) -> Sequence[RenderedParts | RenderFailure]:
+        return await self._batch(jobs, RenderParts())
+
+    async def compose(self, jobs: Sequence[RenderJob]) -> Sequence[bytes | RenderFailure]:
+        return await self._batch(jobs, ComposeMail())
+
+    async def check(self, tenant_id: str, content: Content) -> ContentReport:
+        request = _framed(wire.CheckAsk(wire.Parts(content.subject, content.html, content.text)), self._limits)
+        if request is None:
+            return _report(FieldError(pointer="", code="too_large", message="The content is too large."))
+        lane = self._quarantine if self._suspicion.doubts_tenant(tenant_id) else self._main
+        try:
+            reply = await self._ask(lane, tenant_id, request)
+        except ProcessLost as lost:
+            self._suspicion.blame(tenant_id)
+            pointer = _POINTERS[lost.at] if lost.at is not None and lost.at < len(_POINTERS) else ""
+            return _report(_loss(lost, pointer))
+        answer = _check_decoder.decode(reply)
+        return ContentReport(errors=_field_errors(answer.faults), mentioned=frozenset(answer.mentioned))
+
+    async def validate(self, schema: JsonObject, variables: Mapping[str, object]) -> Sequence[FieldError]:
+        raw = wire.encoder.encode(schema)
+        request = _framed(wire.ValidateAsk(msgspec.Raw(raw), dict(variables)), self._limits)
+        if request is None:
+            return [FieldError(pointer="", code="too_large", message="is too large, too deep, or beyond 64 bits")]
+        culprit = f"schema:{blake2b(raw, digest_size=16).hexdigest()}"
+        lane = self._quarantine if self._suspicion.doubts_tenant(culprit) else self._main
+        try:
+            return _field_errors(_schema_decoder.decode(await self._ask(lane, culprit, request)).faults)
+        except ProcessLost as lost:
+            self._suspicion.blame(culprit)
+            return [_schema_loss(lost)]
+
+    async def check_schema(self, schema: JsonObject) -> Sequence[FieldError]:
+        try:
+            raw = wire.encoder.encode(schema)
+        except (OverflowError, RecursionError, UnicodeEncodeError):
+            return [
+                FieldError(
+                    pointer="", code="invalid_schema", message="nests too deeply or holds a number beyond 64 bits"
+                )
+            ]
+        if len(raw) > MAX_SCHEMA_BYTES:
+            message = f"must be at most {MAX_SCHEMA_BYTES // 1024} KB"
+            return [FieldError(pointer="", code="too_large", message=message)]
+        try:
+            reply = await self._ask(self._quarantine, "schema", wire.frame(wire.CheckSchemaAsk(msgspec.Raw(raw))))
+        except ProcessLost as lost:
+            return [_schema_loss(lost)]
+        return _field_errors(_schema_decoder.decode(reply).faults)
+
+    async def close(self) -> None:
+        await self._main.close()
+        await self._quarantine.close()
+
+    async def _batch(self, jobs: Sequence[RenderJob], errand: Errand[_Result]) -> Sequence[_Result | RenderFailure]:
+        batch = Batch(
+            jobs,
+            errand,
+            main=self._main,
+            quarantine=self._quarantine,
+            suspicion=self._suspicion,
+            limits=self._limits,
+        )
+        return await batch.run()
+
+    async def _ask(self, lane: Lane, who: str, request: bytearray) -> bytearray:
+        """One question that stands alone; asked a second time where its child died of something else."""
+
+        async def exchange(child: RenderProcess) -> bytearray:
+            return await child.ask(request, 1)
+
+        try:
+            return await lane.use(who, exchange)
+        except ProcessLost as lost:
+            if lost.certain or lost.kind == "timeout":
+                raise
+        return await self._quarantine.use(who, exchange)
+
+
+def _framed(ask: wire.Ask, limits: RenderLimits) -> bytearray | None:
+    try:
+        request = wire.frame(ask)
+    except (OverflowError, RecursionError, UnicodeEncodeError):
+        return None
+    return request if len(request) <= limits.request_bytes else None
+
+
+def _report(error: FieldError) -> ContentReport:
+    return ContentReport(errors=(error,), mentioned=frozenset())
+
+
+def _loss(lost: ProcessLost, pointer: str) -> FieldError:
+    if lost.kind == "timeout":
+        return FieldError(pointer=pointer, code="template_timeout", message="takes too long to compile")
+    return FieldError(pointer=pointer, code="template_crashed", message="needs too much memory or nests too deeply")
+
+
+def _schema_loss(lost: ProcessLost) -> FieldError:
+    if lost.kind == "timeout":
+        return FieldError(pointer="", code="schema_timeout", message="The schema takes too long to check.")
+    return FieldError(
+        pointer="", code="schema_crashed", message="The schema needs too much memory or nests too deeply."
+    )
+
+
+def _field_errors(faults: Sequence[wire.Fault]) -> tuple[FieldError, ...]:
+    return tuple(FieldError(pointer=each.pointer, code=each.code, message=each.message) for each in faults)

@@ -1,0 +1,195 @@
+"""The pool's side of one render child: start it, ask it, notice its death, read who was to blame."""
+
+import asyncio
+import mmap
+import os
+import signal
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final, Literal, cast
+
+from waypost.adapters.render import wire
+from waypost.adapters.render.confinement import NOBODY, PROGRESS_BYTES
+from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.shelf import Shelf
+from waypost.kernel.errors import Unavailable
+
+_START_SECONDS: Final = 30.0
+_CLOSE_SECONDS: Final = 2.0
+_SOCKET_BUFFER: Final = 1024 * 1024
+_SUICIDES: Final = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
+
+
+class ProcessLost(Exception):  # noqa: N818
+    """The child died or stood still. `at` is the item it was working on; `certain` that no other can be to blame."""
+
+    def __init__(self, kind: Literal["timeout", "crash"], at: int | None, *, certain: bool) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.at = at
+        self.certain = certain
+
+
+class RenderProcess:
+    def __init__(
+        self, limits: RenderLimits, process: asyncio.subprocess.Process, line: "_Line", page: mmap.mmap
+    ) -> None:
+        self.shelf = Shelf(limits.shelf_bytes)
+        self.worn = False
+        self._limits = limits
+        self._process = process
+        self._line = line
+        self._progress = page
+        self._stood_still = False
+
+    @classmethod
+    async def start(cls, limits: RenderLimits) -> "RenderProcess":
+        loop = asyncio.get_running_loop()
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BUFFER)
+        with theirs, tempfile.TemporaryFile() as shared:
+            shared.truncate(PROGRESS_BYTES)
+            page = mmap.mmap(shared.fileno(), PROGRESS_BYTES)
+            process = await _spawn(theirs.fileno(), shared.fileno())
+        _, line = await loop.create_unix_connection(lambda: _Line(limits.frame_bytes), sock=ours)
+        child = cls(limits, process, line, page)
+        try:
+            await child._exchange(wire.frame(limits), _START_SECONDS)
+        except ProcessLost:
+            words = await process.stderr.read(4000) if process.stderr else b""
+            await child.close()
+            reason = words.decode(errors="replace").strip().rpartition("\n")[2]
+            raise Unavailable(f"The render process does not start: {reason}", code="renderer_unavailable") from None
+        return child
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def ask(self, request: bytearray, items: int) -> bytearray:
+        """The reply's bytes. Raises ProcessLost; the child is then gone."""
+        try:
+            return await self._exchange(request, self._limits.wall(items))
+        except ProcessLost:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """The child leaves by itself when its pipe closes, or is killed."""
+        self._line.hang_up()
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._process.wait()
+        except TimeoutError:
+            self._process.kill()
+            await self._process.wait()
+        self._progress.close()
+
+    def abandon(self) -> None:
+        """For a child that is gone, or whose state nobody knows."""
+        self._line.hang_up()
+        self._kill()
+
+    async def _exchange(self, request: bytearray, seconds: float) -> bytearray:
+        timer = asyncio.get_running_loop().call_later(seconds, self._give_up)
+        try:
+            return await self._line.ask(request)
+        except ConnectionError:
+            raise await self._post_mortem() from None
+        finally:
+            timer.cancel()
+
+    def _give_up(self) -> None:
+        self._stood_still = True
+        self._kill()
+
+    def _kill(self) -> None:
+        if self._process.returncode is None:
+            self._process.kill()
+
+    async def _post_mortem(self) -> ProcessLost:
+        self._kill()
+        code = await self._process.wait()
+        item, had_full_share = (int.from_bytes(self._progress[i : i + 4], sys.byteorder) for i in (0, 4))
+        at = None if item == NOBODY else item
+        ran_out_of_time = code == -signal.SIGPROF
+        return ProcessLost(
+            "timeout" if ran_out_of_time or self._stood_still else "crash",
+            at,
+            certain=at is not None and ((ran_out_of_time and had_full_share == 1) or -code in _SUICIDES),
+        )
+
+
+async def _spawn(pipe: int, page: int) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-s", "-S", "-P", "-B", "-m", "waypost.adapters.render.child", str(pipe), str(page)),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        pass_fds=(pipe, page),
+        # Nothing of our environment, which may hold secrets; only where the same packages are found.
+        env={"PYTHONPATH": _module_path(), "LC_ALL": "C.UTF-8"},
+        cwd="/",
+        start_new_session=True,
+    )
+
+
+def _module_path() -> str:
+    return os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
+
+
+class _Line(asyncio.BufferedProtocol):
+    """One question, one answer. The answer is received straight into the buffer that is decoded."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._transport: asyncio.WriteTransport | None = None
+        self._answer: asyncio.Future[bytearray] | None = None
+        self._head = bytearray(wire.LENGTH_BYTES)
+        self._buffer, self._done, self._in_head = self._head, 0, True
+
+    async def ask(self, request: bytearray) -> bytearray:
+        if self._transport is None or self._transport.is_closing():
+            raise ConnectionResetError
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return await self._answer
+
+    def hang_up(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.WriteTransport, transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(ConnectionResetError())
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return memoryview(self._buffer)[self._done :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._done += nbytes
+        if self._done < len(self._buffer):
+            return
+        if self._in_head:
+            self._expect_body(int.from_bytes(self._head, "little"))
+        else:
+            self._finish()
+
+    def _expect_body(self, size: int) -> None:
+        if not 0 < size <= self._most_bytes:
+            self.hang_up()
+            return
+        self._buffer, self._done, self._in_head = bytearray(size), 0, False
+
+    def _finish(self) -> None:
+        answer, body = self._answer, self._buffer
+        self._buffer, self._done, self._in_head = self._head, 0, True
+        if answer is not None and not answer.done():
+            answer.set_result(body)
