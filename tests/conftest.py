@@ -37,7 +37,8 @@ _RUN: Final = pytest.StashKey[Path]()
 _START_AND_LEAVE: Final = """
 import asyncio, json, os, pathlib, sys
 from waypost.adapters.embedded.server import EmbeddedServer
-print(asyncio.run(EmbeddedServer(pathlib.Path(sys.argv[1]), settings=json.loads(sys.argv[2])).start()), end="", flush=True)
+server = EmbeddedServer(pathlib.Path(sys.argv[1]), settings=json.loads(sys.argv[2]))
+print(asyncio.run(server.start()), end="", flush=True)
 os._exit(0)
 """
 _FAST: Final = {"fsync": "off", "full_page_writes": "off", "max_connections": "120", "autovacuum_naptime": "1min"}
@@ -115,25 +116,29 @@ def database_server(request: pytest.FixtureRequest) -> str:
     with _one_at_a_time(run):
         written = run / "dsn"
         if not written.exists():
-            written.write_text(asyncio.run(_start(run / "data")))
+            dsn = _start(run / "data")
+            asyncio.run(_prepare_template(dsn))
+            written.write_text(dsn)
         return written.read_text()
 
 
-async def _start(data_dir: Path) -> str:
-    # Started by a process that ends at once: the server serves all workers, and the run's main process stops it.
+def _start(data_dir: Path) -> str:
+    """Started by a process that ends at once: the server serves all workers, and the run's main process stops it."""
     started = subprocess.run(
         [sys.executable, "-c", _START_AND_LEAVE, data_dir, json.dumps(_FAST)], capture_output=True, text=True
     )
     if started.returncode != 0:
         raise RuntimeError(started.stderr)
-    dsn = started.stdout
+    return started.stdout
+
+
+async def _prepare_template(dsn: str) -> None:
     connection = await asyncpg.connect(dsn)
     await connection.execute(f"create database {TEMPLATE}")
     await connection.close()
     template = Database(name=TEMPLATE, admin=for_database(dsn, TEMPLATE))
     await provision(template.admin, PASSWORDS)
     await migrate(template.owner)
-    return dsn
 
 
 @pytest.fixture
