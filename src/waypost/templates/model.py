@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 from uuid import UUID
 
 from waypost.kernel.jsontypes import JsonObject as JsonObject
@@ -48,3 +49,20 @@ class Version:
     variables_schema: JsonObject | None
     created_at: datetime
     published_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ActiveVersion:
+    """A template with the version that is sent now."""
+
+    template: Template
+    version: Version
+
+
+TRANSITIONS: Final = {
+    VersionState.DRAFT: frozenset({VersionState.ACTIVE}),
+    VersionState.ACTIVE: frozenset({VersionState.ARCHIVED}),
+    VersionState.ARCHIVED: frozenset[VersionState](),
+    VersionState.INLINE: frozenset[VersionState](),
+}
+"""Content never changes once it is stored; only its state does."""
