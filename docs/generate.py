@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
-import click
 import typer.main
+from typer.core import TyperArgument, TyperGroup, TyperOption
 
 from waypost.cli.main import app
 from waypost.settings import Setting, table
@@ -64,32 +65,27 @@ def _setting_line(row: Setting) -> str:
 
 def commands_page() -> str:
     parts = [_COMMANDS]
+    settings = {row.option for row in table()}
     for path, command in _commands("waypost", typer.main.get_command(app)):
         parts.append(f"\n## `{path}`\n\n{command.help}\n")
-        own = [line for parameter in command.params if (line := _parameter_line(parameter))]
+        own = [one for one in command.params if not settings & set(one.opts)]
         if own:
-            parts.extend(["\n| | |\n| --- | --- |\n", *own])
+            parts.extend(["\n| | |\n| --- | --- |\n", *(_parameter_line(one) for one in own)])
     return "".join([*parts, _CLOSING])
 
 
-def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
-    if isinstance(command, click.Group):
+def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(command, TyperGroup):
         for name, below in command.commands.items():
             yield from _commands(f"{path} {name}", below)
     else:
         yield path, command
 
 
-def _parameter_line(parameter: click.Parameter) -> str | None:
-    settings = {row.option for row in table()}
-    if settings & set(parameter.opts) or "--help" in parameter.opts:
-        return None
-    name = ", ".join(parameter.opts) if parameter.param_type_name == "option" else parameter.make_metavar(_CONTEXT)
-    text = getattr(parameter, "help", None) or ""
-    return f"| `{name}` | {text} |\n"
+def _parameter_line(one: TyperArgument | TyperOption) -> str:
+    name = one.metavar or str(one.name).upper() if isinstance(one, TyperArgument) else ", ".join(one.opts)
+    return f"| `{name}` | {one.help or ''} |\n"
 
-
-_CONTEXT = click.Context(typer.main.get_command(app))
 
 PAGES = {"settings.md": settings_page, "command-line.md": commands_page}
 

@@ -12,7 +12,9 @@ _SQL_IN_PYTHON = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-_SPOKEN_IN_PYTHON: dict[str, str] = {}
+_SPOKEN_IN_PYTHON: dict[str, str] = {
+    "cli/doctor/database.py": "tells the operator what to type; nothing runs it",
+}
 """Modules that may hold SQL in a string, and why."""
 
 
