@@ -1,16 +1,20 @@
-"""What the delivery engine handles: claimed work, and how each piece of it ended."""
+"""What the delivery engine handles: claimed work, how each piece of it ended, and how that reads afterwards."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 from typing import Final
 from uuid import UUID
 
+from waypost.channels.model import Outcome
+from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
 
 
 class State(IntEnum):
-    """The life of a notification. Numbers are stored in `notifications.status`; from 7 on they end it without an attempt's word."""
+    """The life of a notification. From 7 on they are stored in `notifications.status`; the others are read from queue
+    and attempts."""
 
     SCHEDULED = 1
     QUEUED = 2
@@ -44,8 +48,22 @@ ENDS: Final = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Claimed:
-    """One notification in a worker's hands: its queue row is gone, its attempt `n` is open and fences every later write."""
+class QueueRow:
+    """Work to do: attempt number `attempt + 1` of the notification, when `due` comes."""
+
+    id: UUID
+    channel: Channel
+    priority: Priority
+    due: datetime
+    retention: Retention
+    attempt: int = 0
+    claims: int = 0
+    """Claims that ended without a word: at two the row goes alone, at four to the dead letters."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """One notification in a worker's hands: its queue row is gone; its open attempt `n` fences every later write."""
 
     tenant_id: str
     id: UUID
@@ -55,11 +73,17 @@ class Claimed:
     channel: Channel
     category: Category
     priority: Priority
+    expires_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Claimed(Held):
+    """What a worker holds, with all that is needed to send it."""
+
     recipient_id: UUID
     address_id: UUID | None
     version_id: UUID
     locale: str | None
-    expires_at: datetime
     payload: bytes
     """Sealed under the recipient's data key, bound to `payload:<tenant>:<notification uuid>`."""
     secrets: bytes | None
@@ -67,3 +91,95 @@ class Claimed:
     """Wrapped; None when the recipient has been erased."""
     gate_changed: bool
     """Something about the recipient has changed since submit (or submit is long ago): ask the whole gate again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Note:
+    """An entry of the timeline that no attempt tells."""
+
+    event: str
+    reason: str | None = None
+    detail: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class End:
+    """A stored end of a notification."""
+
+    state: State
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Closed:
+    """The vendor was called: its attempt is closed with what came of it."""
+
+    held: Held
+    outcome: Outcome
+    retry_at: datetime | None = None
+    end: End | None = None
+    """None with no `retry_at`: accepted."""
+    sealed_reply: bytes | None = None
+    bounced: "Bounced | None" = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bounced:
+    """The address is dead, and under which mask it will be shown."""
+
+    address_id: UUID
+    masked: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """It ends without a call: the attempt is taken back."""
+
+    held: Held
+    end: End
+    note: Note
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Returned:
+    """No call was made: the attempt is taken back and the notification goes back to the queue."""
+
+    held: Held
+    due: datetime
+    claims: int
+    note: Note | None = None
+
+
+Settlement = Closed | Ended | Returned
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StateView:
+    """How a notification stands, derived and therefore current."""
+
+    state: State
+    reason: str | None
+    attempts: int
+    updated_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TimelineEntry:
+    at: datetime
+    event: str
+    reason: str | None
+    detail: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttemptView:
+    n: int
+    started_at: datetime
+    latency_ms: int | None
+    outcome: str | None
+    """None while the attempt is open."""
+    reason: str | None
+    code: int | None
+    reference: str | None
+    reply: bytes | None
+    """Sealed under the recipient's data key, bound to `reply:<tenant>:<notification uuid>`."""

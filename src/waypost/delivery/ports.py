@@ -1,0 +1,202 @@
+"""What the delivery engine asks of others: the system of record, the composer, senders, the journal, the bell."""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from waypost.channels.model import Outcome, OutgoingEmail
+from waypost.channels.ports import EmailSender
+from waypost.delivery.gate import GateFacts
+from waypost.delivery.model import (
+    AttemptView,
+    Claimed,
+    Held,
+    QueueRow,
+    Settlement,
+    State,
+    StateView,
+    TimelineEntry,
+)
+from waypost.kernel.jsontypes import JsonValue
+from waypost.kernel.vault import DataKey
+from waypost.kernel.vocabulary import Channel
+from waypost.kernel.work import Transaction
+
+
+class DeliveryStore(Protocol):
+    """Inside one tenant's transaction."""
+
+    async def enqueue(self, tx: Transaction, rows: Sequence[QueueRow]) -> None:
+        """Workers are woken once the transaction has been committed."""
+        ...
+
+    async def gate_facts(
+        self, tx: Transaction, channel: Channel, people: Sequence[tuple[UUID, UUID | None]]
+    ) -> Sequence[GateFacts]:
+        """The facts about each (recipient, address), in the order asked."""
+        ...
+
+    async def cancel(self, tx: Transaction, ids: Sequence[UUID]) -> Set[UUID]:
+        """Takes back what still waits in the queue, and says which that was."""
+        ...
+
+    async def states(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, StateView]: ...
+
+    async def timeline(self, tx: Transaction, notification_id: UUID) -> Sequence[TimelineEntry]:
+        """Everything that happened, attempts included, oldest first."""
+        ...
+
+    async def attempts(self, tx: Transaction, notification_id: UUID) -> Sequence[AttemptView]: ...
+
+
+class LeaseLost(Exception):
+    """The worker's lease has run out: it must renew it before it claims again."""
+
+
+class SettleRefused(Exception):
+    """The store cannot take one of the settlements as it is. Nothing was written."""
+
+
+class DispatchStore(Protocol):
+    """What a worker asks across tenants. Raises `Unavailable` while the database is away."""
+
+    async def claim(self, worker_id: UUID, batch_id: UUID, at_most: int) -> Sequence[Claimed]:
+        """Raises `LeaseLost` for a worker that is not known to be alive."""
+        ...
+
+    async def claim_suspect(self, worker_id: UUID, batch_id: UUID) -> Claimed | None:
+        """One row that has been claimed without a word before."""
+        ...
+
+    async def facts_of(self, claimed: Sequence[Claimed]) -> Sequence[GateFacts]: ...
+
+    async def settle(
+        self, worker_id: UUID, batch_id: UUID, settlements: Sequence[Settlement], *, whole: bool
+    ) -> Set[UUID]:
+        """Writes them all, fenced, in one transaction; may be repeated. Says which were not the worker's any more.
+
+        `whole`: these are all settlements of the batch. Raises `SettleRefused` when one of them cannot be written."""
+        ...
+
+    async def next_due(self) -> datetime | None:
+        """When the next lane falls due; None when nothing is planned."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hold:
+    """A claimed batch of one lane, as found with a lost worker."""
+
+    tenant_id: str
+    batch_id: UUID
+
+
+class WorkerStore(Protocol):
+    """Leases, and what lost workers left behind. The database's clock judges."""
+
+    async def renew(self, worker_id: UUID, lease_seconds: float) -> datetime:
+        """Registers or renews; answers with the database's time."""
+        ...
+
+    async def sign_off(self, worker_id: UUID) -> None:
+        """Only where the worker holds nothing any more."""
+        ...
+
+    async def lost(self, lease_seconds: float) -> Sequence[UUID]: ...
+
+    async def is_known(self, worker_id: UUID) -> bool: ...
+
+    async def holds(self, worker_id: UUID) -> Sequence[Hold]: ...
+
+    async def open_attempts(self, worker_id: UUID, hold: Hold) -> Sequence[Held]: ...
+
+    async def let_go(self, worker_id: UUID, hold: Hold) -> None:
+        """Drops a hold of which nothing is open any more, putting back what has neither attempt nor end."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Composed:
+    """A finished message, and the open key under which the vendor's words about it are sealed."""
+
+    claimed: Claimed
+    email: OutgoingEmail
+    key: DataKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Withheld:
+    """It ends without a call."""
+
+    state: State
+    reason: str
+    detail: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+
+class Composer(Protocol):
+    async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed | Withheld]:
+        """One answer for each, in order. Raises `Unavailable` while what it needs is away."""
+        ...
+
+
+class Senders(Protocol):
+    async def email(self, tenant_id: str) -> EmailSender:
+        """The tenant's way out; the same object for tenants that share one."""
+        ...
+
+
+class JournalPage(Protocol):
+    """Where a batch is noted, so that a killed worker leaves in doubt only what was on the wire."""
+
+    def going(self, index: int) -> None: ...
+
+    def answered(self, index: int, outcome: Outcome) -> None: ...
+
+    def close(self) -> None:
+        """The batch is settled: its place may be used again."""
+        ...
+
+
+class Journal(Protocol):
+    def open_page(self, held: Sequence[Held]) -> JournalPage: ...
+
+
+class Mark(Protocol):
+    """What a journal says about one open attempt."""
+
+    @property
+    def going(self) -> bool: ...
+
+    @property
+    def outcome(self) -> Outcome | None: ...
+
+
+class AbandonedJournal(Protocol):
+    """The journal of a worker that is dead for certain: its lock is free, on this host, since this boot."""
+
+    @property
+    def worker_id(self) -> UUID: ...
+
+    def mark_of(self, held: Held) -> Mark | None:
+        """None: the worker never came to it."""
+        ...
+
+    def discard(self) -> None: ...
+
+
+class JournalShelf(Protocol):
+    def abandoned(self) -> Sequence[AbandonedJournal]:
+        """Takes the lock of each, so that two rescuers never work on one."""
+        ...
+
+
+class Ear(Protocol):
+    """Hears the bell that rings after a submit."""
+
+    async def wait(self, seconds: float) -> bool: ...
+
+    def take_missed(self) -> bool:
+        """Whether rings may have been missed since the last call."""
+        ...

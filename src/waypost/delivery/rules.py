@@ -1,0 +1,89 @@
+"""Pure decisions about what becomes of a claimed notification."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
+from waypost.delivery.gate import Defer, Skip, SkipReason
+from waypost.delivery.model import Claimed, Closed, End, Ended, Held, Note, Returned, Settlement, State
+from waypost.delivery.ports import Withheld
+from waypost.kernel.backoff import Random, delay
+from waypost.kernel.vocabulary import Category
+
+DEAD_LETTER_CLAIMS: Final = 4
+GATE_MEMORY: Final = timedelta(days=7)
+"""How far back `gate_changes` can be trusted; older submissions are asked about in full."""
+GATE_SLACK: Final = timedelta(seconds=60)
+"""A change counts from this long before submit: its transaction may have begun earlier than it was seen."""
+WORKER_LOST: Final = Outcome(kind=OutcomeKind.IN_DOUBT, reason=OutcomeReason.WORKER_LOST)
+
+
+def may_be_sent_twice(category: Category) -> bool:
+    """In doubt whether it went out, marketing is not repeated; everything else is, under the same Message-ID."""
+    return category is not Category.MARKETING
+
+
+def close(held: Held, outcome: Outcome, now: datetime, random: Random) -> Closed:
+    """What a vendor's answer means for the notification."""
+    match outcome.kind:
+        case OutcomeKind.ACCEPTED:
+            return Closed(held=held, outcome=outcome)
+        case OutcomeKind.REJECTED:
+            return Closed(held=held, outcome=outcome, end=End(state=State.FAILED, reason=_reason_of(outcome)))
+        case OutcomeKind.DEFERRED | OutcomeKind.UNREACHABLE:
+            return _try_again(held, outcome, now + delay(held.n, random), State.EXPIRED)
+        case OutcomeKind.IN_DOUBT:
+            if not may_be_sent_twice(held.category):
+                return Closed(held=held, outcome=outcome, end=_unconfirmed(outcome))
+            lost = outcome.reason is OutcomeReason.WORKER_LOST
+            return _try_again(held, outcome, now if lost else now + delay(held.n, random), State.UNCONFIRMED)
+
+
+def _try_again(held: Held, outcome: Outcome, when: datetime, otherwise: State) -> Closed:
+    if when < held.expires_at:
+        return Closed(held=held, outcome=outcome, retry_at=when)
+    end = _unconfirmed(outcome) if otherwise is State.UNCONFIRMED else End(state=otherwise, reason=_reason_of(outcome))
+    return Closed(held=held, outcome=outcome, end=end)
+
+
+def _unconfirmed(outcome: Outcome) -> End:
+    return End(state=State.UNCONFIRMED, reason=_reason_of(outcome))
+
+
+def _reason_of(outcome: Outcome) -> str:
+    return (outcome.reason or OutcomeReason.OTHER).value
+
+
+def stop_at_gate(held: Held, verdict: Skip | Defer) -> Settlement:
+    note = Note(
+        event="withheld" if isinstance(verdict, Skip) else "deferred",
+        reason=verdict.reason.value if isinstance(verdict, Skip) else verdict.rule,
+        detail={"rule": verdict.rule, **verdict.fact},
+    )
+    if isinstance(verdict, Defer):
+        return Returned(held=held, due=verdict.until, claims=held.claims, note=note)
+    state = State.EXPIRED if verdict.reason is SkipReason.EXPIRED else State.SUPPRESSED
+    return Ended(held=held, end=End(state=state, reason=verdict.reason.value), note=note)
+
+
+def withhold(held: Held, withheld: Withheld) -> Ended:
+    note = Note(event="withheld", reason=withheld.reason, detail=withheld.detail)
+    return Ended(held=held, end=End(state=withheld.state, reason=withheld.reason), note=note)
+
+
+def bury(held: Held) -> Ended:
+    """It has taken its worker down time and again."""
+    return Ended(
+        held=held,
+        end=End(state=State.FAILED, reason="dead_letter"),
+        note=Note(event="dead_letter", reason="dead_letter", detail={"claims": held.claims}),
+    )
+
+
+def give_back(held: Held, now: datetime, *, blamed: bool) -> Returned:
+    """`blamed`: the claim ended without a word, and this row may be why."""
+    return Returned(held=held, due=now, claims=held.claims + blamed)
+
+
+def needs_whole_gate(claimed: Claimed, now: datetime) -> bool:
+    return claimed.gate_changed or claimed.data_key is None or claimed.expires_at <= now
