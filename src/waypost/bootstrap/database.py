@@ -3,15 +3,17 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, quote, urlsplit
 
 from waypost.adapters.embedded.server import EmbeddedServer
+from waypost.adapters.postgres.connection import connect
 from waypost.adapters.postgres.dsn import for_role
 from waypost.adapters.postgres.migrate import migrate
+from waypost.adapters.postgres.partitions import ensure_partitions
 from waypost.adapters.postgres.provision import API, DBA, LOGIN_ROLES, OWNER, WORKER, provision
 from waypost.adapters.vault.masterkey import MasterKey, open_master_key
+from waypost.bootstrap.process import complain
 from waypost.kernel.errors import Misconfigured
 from waypost.settings import Secret, Settings
 
@@ -88,7 +90,18 @@ async def _prepare(settings: Settings, administrator: Secret, *, embedded: Embed
         raise
     database = Database(administrator=administrator, master=master, embedded=embedded)
     await migrate(database.url(OWNER).reveal())
+    await _make_partitions(database.url(OWNER).reveal())
     return database
+
+
+async def _make_partitions(owner: str) -> None:
+    connection = await connect(owner, application_name="waypost partitions")
+    try:
+        made = await ensure_partitions(connection)
+    finally:
+        await connection.close()
+    for name, problem in made.problems.items():
+        complain(f"The partition {name} could not be made: {problem}.")
 
 
 def api_url(settings: Settings, master: MasterKey) -> str:
@@ -99,9 +112,14 @@ def worker_url(settings: Settings, master: MasterKey) -> str:
     return _role_url(settings, master, settings.database_worker_url, WORKER, "WAYPOST_DATABASE_WORKER_URL")
 
 
-def dba_url(settings: Settings, master: MasterKey) -> str:
-    """For diagnosis, on this machine: also of an embedded server that `waypost up` runs."""
-    return for_role(_administrator(settings), DBA, role_password(master, DBA))
+def dba_url(settings: Settings, master: MasterKey, socket_directory: str | None) -> str:
+    """For diagnosis: of the server that is named, or of the embedded one in its socket's directory."""
+    if settings.database_url is not None:
+        administrator = settings.database_url.reveal()
+    else:
+        directory = socket_directory or str(settings.data_dir / "postgres")
+        administrator = f"postgresql:///postgres?host={quote(directory, safe='')}"
+    return for_role(administrator, DBA, role_password(master, DBA))
 
 
 def _role_url(settings: Settings, master: MasterKey, named: Secret | None, role: str, variable: str) -> str:
@@ -110,13 +128,3 @@ def _role_url(settings: Settings, master: MasterKey, named: Secret | None, role:
     if settings.database_url is None:
         raise Misconfigured(f"Set {variable} or WAYPOST_DATABASE_URL, or run `waypost up` for an embedded server.")
     return for_role(settings.database_url.reveal(), role, role_password(master, role))
-
-
-def _administrator(settings: Settings) -> str:
-    if settings.database_url is not None:
-        return settings.database_url.reveal()
-    return f"postgresql:///postgres?host={quote(str(_socket_directory(settings.data_dir)), safe='')}"
-
-
-def _socket_directory(data_dir: Path) -> Path:
-    return data_dir / "postgres"

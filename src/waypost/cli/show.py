@@ -106,4 +106,4 @@ def _cell(value: object) -> Text:
         return Text(", ".join(str(one) for one in value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(value, dict):
         return Text(msgspec.json.encode(value).decode())
-    return Text(str(value), style=_COLOURS.get(str(value), ""))
+    return Text(str(value), style=_COLOURS.get(str(value).strip(), ""))

@@ -87,6 +87,10 @@ class Notifications:
     async def request(self, request_id: str) -> Request:
         return await self._transport.ask("GET", f"/v1/requests/{segment(request_id)}", Request)
 
+    async def cancel_request(self, request_id: str) -> Request:
+        """Stops those of one call that have not begun to be sent."""
+        return await self._transport.ask("POST", f"/v1/requests/{segment(request_id)}/cancel", Request)
+
 
 def _path(notification_id: str, rest: str = "") -> str:
     return f"/v1/notifications/{segment(notification_id)}{rest}"

@@ -79,6 +79,7 @@ class Settings:
         About(_API, readers.port, "The port of the API's /metrics; 0 takes any free one.", "the API's port + 1"),
     ] = None
 
+    metrics_host: Annotated[str, About(_API, readers.text, "The address that all /metrics listen on.")] = "127.0.0.1"
     trusted_proxies: Annotated[
         tuple[str, ...],
         About(

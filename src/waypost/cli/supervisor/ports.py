@@ -17,9 +17,9 @@ def claim_ports(settings: Settings) -> Settings:
     chosen = dataclasses.replace(settings, port=port)
     return dataclasses.replace(
         chosen,
-        metrics_port=_beside(chosen.host, chosen.api_metrics_port, settings.metrics_port, "--metrics-port"),
+        metrics_port=_beside(chosen.metrics_host, chosen.api_metrics_port, settings.metrics_port, "--metrics-port"),
         worker_metrics_port=_beside(
-            chosen.host, chosen.worker_port, settings.worker_metrics_port, "--worker-metrics-port"
+            chosen.metrics_host, chosen.worker_port, settings.worker_metrics_port, "--worker-metrics-port"
         ),
         catchall_port=claim_port(LOOPBACK, settings.catchall_port, "--catchall-port"),
     )

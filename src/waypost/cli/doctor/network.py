@@ -1,0 +1,70 @@
+"""Checks of what is reached over the network: the API and the mail servers."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from waypost.cli.doctor.findings import Finding, fail, ok, warn
+from waypost.client import ApiError, Client, NoAnswerError
+from waypost.settings import Settings
+
+_PATIENCE_SECONDS: Final = 5.0
+_SMTP_PORT: Final = 25
+_SMTPS_PORT: Final = 465
+
+
+async def check_api(settings: Settings) -> list[Finding]:
+    if settings.url is None or settings.api_key is None:
+        return [warn("API", "No URL and key are known here.", "Set WAYPOST_URL and WAYPOST_API_KEY, or --data-dir.")]
+    async with Client(settings.url, settings.api_key.reveal(), tries=1) as client:
+        if not await client.ready():
+            return [fail("API", f"{settings.url} is not ready.", "Start `waypost up` or `waypost api`; see its log.")]
+        try:
+            async for _ in client.notifications.list(page_size=1):
+                break
+        except (ApiError, NoAnswerError) as refusal:
+            remedy = "Take the key from dev.env, or make one with `waypost keys create`."
+            return [fail("API", f"{settings.url} refuses the key: {refusal}", remedy)]
+    return [ok("API", f"{settings.url} is ready and knows the key.")]
+
+
+async def check_mail(settings: Settings, running: Mapping[str, object]) -> list[Finding]:
+    findings: list[Finding] = []
+    port = running.get("catchall_port")
+    if isinstance(port, int) and port:
+        greeted = await _greeting("127.0.0.1", port)
+        findings.append(
+            ok("catch-all", f"Answers on port {port}.")
+            if greeted
+            else fail("catch-all", f"Does not answer on port {port}.", "Restart `waypost up`.")
+        )
+    if settings.smtp_url is None:
+        if not findings:
+            remedy = "Set WAYPOST_SMTP_URL to send for real, or run `waypost up` for a catch-all."
+            findings.append(warn("mail server", "None is configured and no catch-all runs.", remedy))
+        return findings
+    parts = urlsplit(settings.smtp_url.reveal())
+    secure = parts.scheme == "smtps"
+    port = parts.port or (_SMTPS_PORT if secure else _SMTP_PORT)
+    host = parts.hostname or ""
+    if await _greeting(host, port, secure=secure):
+        findings.append(ok("mail server", f"{host}:{port} answers."))
+    else:
+        remedy = "Check WAYPOST_SMTP_URL, the server, and the firewall between."
+        findings.append(fail("mail server", f"{host}:{port} does not greet.", remedy))
+    return findings
+
+
+async def _greeting(host: str, port: int, *, secure: bool = False) -> bool:
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            reader, writer = await asyncio.open_connection(host, port, ssl=secure or None, limit=4096)
+            try:
+                return re.match(rb"220[ -]", await reader.readline()) is not None
+            finally:
+                writer.write(b"QUIT\r\n")
+                writer.close()
+    except (OSError, TimeoutError, ValueError):
+        return False
