@@ -34,6 +34,15 @@ PLATFORM_ONLY: Final = frozenset({Permission.TENANTS_MANAGE, Permission.TENANTS_
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Withheld:
+    """Permissions that the key carries but that do not hold now, and why (the tenant is suspended, say)."""
+
+    permissions: frozenset[Permission]
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Scope:
     tenant_id: str
     mode: TenantMode
@@ -42,11 +51,20 @@ class Scope:
     """The tenant the key belongs to: `_platform` when a platform key acts for `tenant_id`."""
     permissions: frozenset[Permission]
     request_id: str
+    withheld: Withheld | None = None
+
+    @property
+    def held(self) -> frozenset[Permission]:
+        """All that the key carries: what it may grant to another key."""
+        return self.permissions | self.withheld.permissions if self.withheld else self.permissions
 
     @property
     def is_platform(self) -> bool:
         return self.tenant_id == PLATFORM
 
     def demand(self, permission: Permission) -> None:
-        if permission not in self.permissions:
-            raise Forbidden(f"This key lacks the scope {permission.value}.", code="missing_scope")
+        if permission in self.permissions:
+            return
+        if self.withheld and permission in self.withheld.permissions:
+            raise Forbidden(self.withheld.message, code=self.withheld.code)
+        raise Forbidden(f"This key lacks the scope {permission.value}.", code="missing_scope")

@@ -139,7 +139,15 @@ _LOST: Final = (
 
 def is_lost(error: BaseException, connection: Connection) -> bool:
     """The connection is gone, and with it the answer to what was asked last."""
-    return isinstance(error, _LOST) or (isinstance(error, asyncpg.InterfaceError) and connection.is_closed())
+    return isinstance(error, _LOST) or (isinstance(error, asyncpg.InterfaceError) and _is_gone(connection))
+
+
+def _is_gone(connection: Connection) -> bool:
+    try:
+        return connection.is_closed()
+    except asyncpg.InterfaceError:
+        # The pool has taken back what the server ended.
+        return True
 
 
 def is_busy(error: BaseException) -> bool:

@@ -1,0 +1,159 @@
+"""Recipients, their addresses, and what a caller says about them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from msgspec import UNSET, UnsetType
+
+from waypost.kernel.address import Address
+from waypost.kernel.jsontypes import JsonObject
+from waypost.kernel.vault import DataKey
+from waypost.kernel.vocabulary import Channel
+
+PHONE: Final = Channel.SMS
+"""One telephone number serves every channel that dials it, and is kept under this one."""
+
+
+class RecipientKind(StrEnum):
+    USER = "user"
+    GUEST = "guest"
+    VENDOR = "vendor"
+    ANONYMOUS = "anonymous"
+    """Known by an address only; made by a call that gave no id."""
+
+
+class AddressStatus(StrEnum):
+    ACTIVE = "active"
+    SUPPRESSED = "suppressed"
+    REVOKED = "revoked"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecipientFields:
+    """What a PUT, a PATCH or an inline `to` says. UNSET keeps what is there, None removes it."""
+
+    kind: RecipientKind | UnsetType = UNSET
+    email: str | UnsetType | None = field(default=UNSET, repr=False)
+    phone: str | UnsetType | None = field(default=UNSET, repr=False)
+    locale: str | UnsetType | None = UNSET
+    timezone: str | UnsetType | None = UNSET
+    attributes: JsonObject | UnsetType | None = field(default=UNSET, repr=False)
+    """Merged key by key; a key with the value None is removed; a nested value is replaced whole."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """One member of `to`."""
+
+    id: str | None = None
+    fields: RecipientFields = RecipientFields()
+    must_exist: bool = False
+    """Written as a plain string, which names someone we already know."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedFields:
+    """The same after validation: addresses normalised, words known."""
+
+    kind: RecipientKind | None = None
+    locale: str | UnsetType | None = UNSET
+    timezone: str | UnsetType | None = UNSET
+    attributes: JsonObject | UnsetType | None = field(default=UNSET, repr=False)
+    addresses: Mapping[Channel, Address | None] = field(default_factory=dict[Channel, Address | None])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredRecipient:
+    """A row: attributes sealed under the data key, the data key wrapped under the tenant's."""
+
+    id: UUID
+    external_id: str
+    kind: RecipientKind
+    locale: str | None
+    timezone: str | None
+    attributes: bytes | None = field(repr=False)
+    data_key: bytes | None = field(repr=False)
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    erased_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredAddress:
+    id: UUID
+    recipient_id: UUID
+    channel: Channel
+    hash: str = field(repr=False)
+    ciphertext: bytes = field(repr=False)
+    verified: bool
+    status: AddressStatus
+    given_at: datetime
+    """The newest given of a channel is the one that is used."""
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Person:
+    """A recipient with the data key open."""
+
+    row: StoredRecipient
+    key: DataKey
+    wrapped_key: bytes = field(repr=False)
+    attributes: JsonObject = field(repr=False)
+    addresses: tuple[StoredAddress, ...] = ()
+    """All that are not revoked, the newest given first."""
+
+    def address_on(self, channel: Channel) -> StoredAddress | None:
+        return next((address for address in self.addresses if address.channel is channel), None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resolved:
+    """Someone a message goes to, with all that making the message needs."""
+
+    recipient_id: UUID
+    external_id: str
+    position: int
+    """Where in `to` this recipient was first named. Later mentions of the same one collapse into it."""
+    address_id: UUID | None
+    address: Address | None
+    address_hash: str | None = field(repr=False)
+    address_status: AddressStatus | None
+    key: DataKey
+    wrapped_key: bytes = field(repr=False)
+    attributes: JsonObject = field(repr=False)
+    locale: str | None
+    timezone: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AddressView:
+    id: UUID
+    channel: Channel
+    masked: str
+    verified: bool
+    status: AddressStatus
+    current: bool
+    """Used when a message goes out on this channel."""
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recipient:
+    """A recipient as a caller sees it."""
+
+    id: str
+    kind: RecipientKind
+    locale: str | None
+    timezone: str | None
+    attributes: JsonObject = field(repr=False)
+    addresses: tuple[AddressView, ...]
+    version: int
+    created_at: datetime
+    updated_at: datetime

@@ -1,0 +1,56 @@
+"""What the recipients slice needs from the system of record."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from waypost.kernel.vocabulary import Channel
+from waypost.kernel.work import Transaction
+from waypost.recipients.model import StoredAddress, StoredRecipient
+
+
+class RecipientStore(Protocol):
+    async def by_external_ids(self, tx: Transaction, ids: Sequence[str]) -> Sequence[StoredRecipient]: ...
+
+    async def lock(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[StoredRecipient]:
+        """As they are now, held against other changes until the transaction ends."""
+        ...
+
+    async def add(self, tx: Transaction, rows: Sequence[StoredRecipient]) -> frozenset[UUID]:
+        """Adds all whose external id is free, and says which; waits for others who are adding the same."""
+        ...
+
+    async def change(self, tx: Transaction, rows: Sequence[StoredRecipient]) -> None: ...
+
+    async def erase(self, tx: Transaction, row: StoredRecipient) -> None: ...
+
+    async def page(self, tx: Transaction, before: UUID | None, limit: int) -> Sequence[StoredRecipient]:
+        """Newest first, without the erased."""
+        ...
+
+    async def note_gate_changes(self, tx: Transaction, ids: Sequence[UUID], at: datetime) -> None:
+        """Messages already queued for these people ask the whole gate again before they go."""
+        ...
+
+
+class AddressStore(Protocol):
+    async def of_recipients(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[StoredAddress]:
+        """All that are not revoked, the newest given first."""
+        ...
+
+    async def owners(
+        self, tx: Transaction, channel: Channel, hashes: Sequence[str]
+    ) -> Mapping[str, Sequence[StoredRecipient]]:
+        """Who has each address, oldest recipient first, without the erased."""
+        ...
+
+    async def hold_newcomers(self, tx: Transaction, hashes: Sequence[str]) -> None:
+        """Until the transaction ends nobody else makes a recipient for one of these addresses."""
+        ...
+
+    async def add(self, tx: Transaction, rows: Sequence[StoredAddress]) -> None: ...
+
+    async def put_in_front(self, tx: Transaction, given: Mapping[UUID, datetime]) -> None: ...
+
+    async def revoke(self, tx: Transaction, ids: Sequence[UUID], at: datetime) -> None: ...

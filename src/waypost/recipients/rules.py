@@ -1,0 +1,147 @@
+"""Pure decisions about what a caller says of a recipient: what is valid, and how it merges with what is there."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+from zoneinfo import available_timezones
+
+import msgspec
+from msgspec import UnsetType
+
+from waypost.kernel.address import Address, AddressFault, normalise
+from waypost.kernel.errors import FieldError
+from waypost.kernel.jsontypes import JsonObject, JsonValue
+from waypost.kernel.vocabulary import Channel
+from waypost.recipients.model import PHONE, CheckedFields, RecipientFields, RecipientKind
+
+MINTED_PREFIX: Final = "rcp_"
+MOST_ATTRIBUTES: Final = 200
+ATTRIBUTE_BYTES: Final = 32_768
+DEEPEST_ATTRIBUTE: Final = 8
+LONGEST_ATTRIBUTE_NAME: Final = 128
+MOST_ADDRESSES: Final = 10
+"""Of one recipient on one channel; the one given longest ago makes room."""
+
+_EXTERNAL_ID: Final = re.compile(r"[A-Za-z0-9._:@|+=~-]{1,128}\Z")
+_LOCALE: Final = re.compile(
+    r"(?P<language>[A-Za-z]{2,3})(?:-(?P<script>[A-Za-z]{4}))?(?:-(?P<region>[A-Za-z]{2}|[0-9]{3}))?"
+    r"(?P<variants>(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3})){0,2})\Z"
+)
+
+
+def check_external_id(text: str, pointer: str) -> Iterator[FieldError]:
+    if not _EXTERNAL_ID.match(text):
+        message = "An id has 1 to 128 letters, digits or characters of `._:@|+=~-`."
+        yield FieldError(pointer=pointer, code="invalid_id", message=message)
+
+
+def is_minted(external_id: str) -> bool:
+    """Ids that only we make: a caller may name one that exists, not make one up."""
+    return external_id.startswith(MINTED_PREFIX)
+
+
+def check_fields(fields: RecipientFields, pointer: str) -> tuple[CheckedFields, list[FieldError]]:
+    """Everything that is wrong at once, and what is right in its one spelling."""
+    errors: list[FieldError] = []
+    addresses = dict(_addresses(fields, pointer, errors))
+    if fields.kind is RecipientKind.ANONYMOUS:
+        message = "Write user, guest or vendor; anonymous ones are made by calls that give no id."
+        errors.append(FieldError(pointer=f"{pointer}/kind", code="invalid_kind", message=message))
+    locale = fields.locale
+    if isinstance(locale, str):
+        locale = _spell_locale(locale)
+        if locale is None:
+            message = "Write a language tag such as `en`, `de-AT` or `zh-Hant-TW`."
+            errors.append(FieldError(pointer=f"{pointer}/locale", code="invalid_locale", message=message))
+    if isinstance(fields.timezone, str) and fields.timezone not in _timezones():
+        message = "Write a time zone of the IANA database such as `Europe/Vienna`."
+        errors.append(FieldError(pointer=f"{pointer}/timezone", code="invalid_timezone", message=message))
+    if isinstance(fields.attributes, dict):
+        errors.extend(check_attributes(fields.attributes, f"{pointer}/attributes"))
+    checked = CheckedFields(
+        kind=None if isinstance(fields.kind, UnsetType) else fields.kind,
+        locale=locale,
+        timezone=fields.timezone,
+        attributes=fields.attributes,
+        addresses=addresses,
+    )
+    return checked, errors
+
+
+def check_attributes(attributes: JsonObject, pointer: str) -> Iterator[FieldError]:
+    if len(attributes) > MOST_ATTRIBUTES:
+        message = f"A recipient has at most {MOST_ATTRIBUTES} attributes."
+        yield FieldError(pointer=pointer, code="too_many", message=message)
+        return
+    if any(not name or len(name) > LONGEST_ATTRIBUTE_NAME for name in attributes):
+        message = f"The name of an attribute has 1 to {LONGEST_ATTRIBUTE_NAME} characters."
+        yield FieldError(pointer=pointer, code="invalid_name", message=message)
+        return
+    fault = _fault_within(attributes, DEEPEST_ATTRIBUTE)
+    if fault is not None:
+        yield FieldError(pointer=pointer, code=fault[0], message=fault[1])
+    elif len(msgspec.json.encode(attributes)) > ATTRIBUTE_BYTES:
+        message = f"The attributes of a recipient have at most {ATTRIBUTE_BYTES} bytes as JSON."
+        yield FieldError(pointer=pointer, code="too_large", message=message)
+
+
+def merge_attributes(current: JsonObject, given: JsonObject | UnsetType | None) -> JsonObject:
+    """An absent key keeps, None removes, anything else replaces."""
+    if isinstance(given, UnsetType):
+        return current
+    if given is None:
+        return {}
+    return {name: value for name, value in {**current, **given}.items() if value is not None}
+
+
+def _addresses(
+    fields: RecipientFields, pointer: str, errors: list[FieldError]
+) -> Iterator[tuple[Channel, Address | None]]:
+    for channel, name, text in ((Channel.EMAIL, "email", fields.email), (PHONE, "phone", fields.phone)):
+        if isinstance(text, UnsetType):
+            continue
+        if text is None:
+            yield channel, None
+            continue
+        found = normalise(channel, text)
+        if isinstance(found, AddressFault):
+            errors.append(found.at(f"{pointer}/{name}"))
+        else:
+            yield channel, found
+
+
+def _spell_locale(text: str) -> str | None:
+    match = _LOCALE.match(text)
+    if match is None:
+        return None
+    script, region = match["script"] or "", match["region"] or ""
+    parts = (match["language"].lower(), script.title(), region.upper(), match["variants"].lower().strip("-"))
+    return "-".join(part for part in parts if part)
+
+
+@cache
+def _timezones() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def _fault_within(value: JsonValue, depth: int) -> tuple[str, str] | None:
+    """Code and message of the first thing in a nested value that cannot be kept."""
+    if isinstance(value, str):
+        return None if _is_clean(value) else ("invalid_text", "Text must not contain NUL or half characters.")
+    if not isinstance(value, dict | list):
+        return None
+    if depth == 0:
+        return "too_deep", f"Attributes nest at most {DEEPEST_ATTRIBUTE} levels deep."
+    inside: list[JsonValue] = [*value.keys(), *value.values()] if isinstance(value, dict) else value
+    return next((fault for item in inside if (fault := _fault_within(item, depth - 1)) is not None), None)
+
+
+def _is_clean(text: str) -> bool:
+    if "\0" in text:
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,69 @@
+"""Calls that may be repeated: the first one's answer is kept in the transaction of its effect.
+
+A crash rolls both back, so no key is ever stuck. A twin waits for the one in flight and then gets its answer.
+"""
+
+import re
+from datetime import timedelta
+from typing import Final
+
+from waypost.kernel.clock import Clock
+from waypost.kernel.errors import Conflict, FieldError, MalformedRequest, Refused
+from waypost.kernel.vault import Keyring, SealBroken
+from waypost.kernel.work import Transaction
+from waypost.tenants.model import KeptCall, StoredAnswer
+from waypost.tenants.ports import IdempotencyStore
+
+KEPT_FOR: Final = timedelta(hours=24)
+_KEY: Final = re.compile(r"[\x20-\x7e]{1,255}\Z")
+_HEADER: Final = "/headers/Idempotency-Key"
+
+
+class Idempotency:
+    def __init__(self, *, store: IdempotencyStore, keyring: Keyring, clock: Clock) -> None:
+        self._store = store
+        self._keyring = keyring
+        self._clock = clock
+
+    async def claim(self, tx: Transaction, key: str, route: str, fingerprint: bytes) -> StoredAnswer | None:
+        """None: do the work, then `keep` its answer. Otherwise the work is done and this was the answer."""
+        _check(key)
+        now = self._clock.now()
+        oldest = now - KEPT_FOR
+        while not await self._store.claim(tx, key, route, fingerprint, now):
+            call = await self._store.find(tx, key)
+            if call is None:
+                # Another transaction freed the key between the two statements.
+                continue
+            if call.created_at >= oldest:
+                return await self._answer(tx, key, call, route, fingerprint)
+            await self._store.forget(tx, key, oldest)
+        return None
+
+    async def keep(self, tx: Transaction, key: str, status: int, answer: bytes) -> None:
+        sealed = (await self._keyring.of(tx)).seal(answer, _place(tx, key))
+        await self._store.keep(tx, key, status, sealed)
+
+    async def _answer(self, tx: Transaction, key: str, call: KeptCall, route: str, fingerprint: bytes) -> StoredAnswer:
+        if call.route != route or call.fingerprint != fingerprint:
+            message = "This Idempotency-Key was used for another request. Use a new key for a new request."
+            error = FieldError(pointer=_HEADER, code="idempotency_key_reused", message=message)
+            raise Refused(message, code="idempotency_key_reused", errors=[error])
+        if call.status is None or call.answer is None:
+            raise Conflict("The first request with this Idempotency-Key left no answer.", code="in_progress")
+        try:
+            body = (await self._keyring.of(tx)).open(call.answer, _place(tx, key))
+        except SealBroken as broken:
+            raise RuntimeError("A stored answer does not open under its tenant's key.") from broken
+        return StoredAnswer(status=call.status, body=body)
+
+
+def _check(key: str) -> None:
+    if not _KEY.match(key):
+        message = "An Idempotency-Key has 1 to 255 printable ASCII characters."
+        error = FieldError(pointer=_HEADER, code="invalid_idempotency_key", message=message)
+        raise MalformedRequest(message, code="invalid_idempotency_key", errors=[error])
+
+
+def _place(tx: Transaction, key: str) -> str:
+    return f"answer:{tx.tenant_id}:{key}"
