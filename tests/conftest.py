@@ -29,7 +29,7 @@ from waypost.adapters.postgres.migrate import migrate
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
 from waypost.adapters.postgres.provision import API, DBA, LOGIN_ROLES, OWNER, WORKER, provision
 from waypost.adapters.postgres.work import PgWork
-from waypost.kernel.clock import VirtualClock
+from waypost.kernel.clock import SystemClock, VirtualClock
 
 TEMPLATE: Final = "waypost_template"
 PASSWORDS: Final = {role: f"password-of-{role}" for role in LOGIN_ROLES}
@@ -74,7 +74,7 @@ def _remove_runs_of_dead_processes() -> None:
 
 
 def _remove_run(run: Path) -> None:
-    asyncio.run(end_leftover(run / "data" / "postgres"))
+    asyncio.run(end_leftover(run / "data" / "postgres", SystemClock()))
     shutil.rmtree(run, ignore_errors=True)
 
 

@@ -46,11 +46,11 @@ class Account:
         )
 
 
-def account_for(data_dir: Path) -> Account:
-    """This process's account; for root, the owner of the data directory or else an unprivileged account."""
+def account_for(directory: Path) -> Account:
+    """This process's account; for root, the owner of the directory or else an unprivileged account."""
     if os.geteuid() != 0:
         return Account(uid=os.geteuid(), gid=os.getegid(), switched=False)
-    owner = data_dir.stat().st_uid
+    owner = directory.stat().st_uid
     try:
         entry = pwd.getpwuid(owner) if owner != 0 else pwd.getpwnam(_UNPRIVILEGED)
     except KeyError:

