@@ -1,0 +1,144 @@
+"""Notifications in PostgreSQL."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from waypost.adapters.postgres.queries import load
+from waypost.adapters.postgres.work import connection_of
+from waypost.delivery.model import State
+from waypost.kernel.ids import first_id_at
+from waypost.kernel.vocabulary import Category, Channel, Priority, Retention, retention_of
+from waypost.kernel.work import Transaction
+from waypost.notifications.model import Filter, NotificationRow
+from waypost.notifications.ports import StoredNotification, TimelineNote
+
+_SQL = load("notifications")
+_BEFORE_ALL: Final = UUID(int=0)
+_AFTER_ALL: Final = UUID(int=2**128 - 1)
+
+
+class PgNotifications:
+    async def add(self, tx: Transaction, rows: Sequence[NotificationRow]) -> None:
+        if not rows:
+            return
+        shared = rows[0]
+        await connection_of(tx).execute(
+            _SQL["insert_notifications"],
+            tx.tenant_id,
+            retention_of(shared.category),
+            shared.request_id,
+            shared.channel,
+            shared.category,
+            shared.priority,
+            shared.version_id,
+            shared.send_at,
+            shared.expires_at,
+            [row.id for row in rows],
+            [row.recipient_id for row in rows],
+            [row.address_id for row in rows],
+            [row.status for row in rows],
+            [row.reason for row in rows],
+            [row.gate for row in rows],
+            [row.locale for row in rows],
+            [row.payload for row in rows],
+            [row.secrets for row in rows],
+        )
+
+    async def add_request(self, tx: Transaction, request_id: UUID, key_id: UUID, ids: Sequence[UUID]) -> None:
+        await connection_of(tx).execute(_SQL["insert_request"], tx.tenant_id, request_id, key_id, list(ids))
+
+    async def add_notes(
+        self, tx: Transaction, retention: Retention, at: datetime, notes: Sequence[TimelineNote]
+    ) -> None:
+        if notes:
+            await connection_of(tx).execute(
+                _SQL["insert_timeline"],
+                tx.tenant_id,
+                retention,
+                at,
+                [note.notification_id for note in notes],
+                [note.id for note in notes],
+                [note.event for note in notes],
+                [note.reason for note in notes],
+                [msgspec.json.encode(note.detail).decode() for note in notes],
+            )
+
+    async def take_places(
+        self, tx: Transaction, key: str, channel: Channel, wanted: Mapping[UUID, UUID], kept_until: datetime | None
+    ) -> Mapping[UUID, UUID]:
+        connection = connection_of(tx)
+        recipients, notifications = list(wanted), list(wanted.values())
+        taken = await connection.fetch(
+            _SQL["insert_dedupe"], tx.tenant_id, key, channel, kept_until, recipients, notifications
+        )
+        if len(taken) == len(wanted):
+            return {}
+        ours = {row["recipient_id"] for row in taken}
+        others = [recipient for recipient in recipients if recipient not in ours]
+        rows = await connection.fetch(_SQL["deduped"], tx.tenant_id, key, channel, others)
+        return {row["recipient_id"]: row["notification_id"] for row in rows}
+
+    async def request(self, tx: Transaction, request_id: UUID) -> Sequence[UUID] | None:
+        row = await connection_of(tx).fetchrow(_SQL["request"], tx.tenant_id, request_id)
+        return None if row is None else row["notification_ids"]
+
+    async def by_ids(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, StoredNotification]:
+        rows = await connection_of(tx).fetch(_SQL["by_ids"], tx.tenant_id, list(ids))
+        return {row["id"]: _stored(row) for row in rows}
+
+    async def page(self, tx: Transaction, wanted: Filter, before: UUID | None, limit: int) -> Sequence[UUID]:
+        connection = connection_of(tx)
+        recipient: UUID | None = None
+        if wanted.recipient_id is not None:
+            recipient = await connection.fetchval(_SQL["recipient_id"], tx.tenant_id, wanted.recipient_id)
+            if recipient is None:
+                return []
+        highest = _AFTER_ALL if wanted.created_before is None else first_id_at(wanted.created_before)
+        bounds = (
+            tx.tenant_id,
+            highest if before is None else min(before, highest),
+            _BEFORE_ALL if wanted.created_from is None else first_id_at(wanted.created_from),
+            wanted.channel,
+            wanted.category,
+            limit,
+        )
+        match wanted.status:
+            case None if recipient is None:
+                rows = await connection.fetch(_SQL["page_all"], *bounds)
+            case None:
+                rows = await connection.fetch(_SQL["page_of_recipient"], *bounds, recipient)
+            case State.SCHEDULED | State.QUEUED as status:
+                rows = await connection.fetch(_SQL["page_queued"], *bounds, status is State.SCHEDULED, recipient)
+            case State.DISPATCHING:
+                rows = await connection.fetch(_SQL["page_dispatching"], *bounds, recipient)
+            case State.DISPATCHED:
+                rows = await connection.fetch(_SQL["page_dispatched"], *bounds, recipient)
+            case status:
+                rows = await connection.fetch(_SQL["page_ended"], *bounds, status, recipient)
+        return [row["id"] for row in rows]
+
+
+def _stored(row: asyncpg.Record) -> StoredNotification:
+    return StoredNotification(
+        id=row["id"],
+        retention=Retention(row["retention"]),
+        request_id=row["request_id"],
+        recipient_id=row["recipient_id"],
+        external_id=row["external_id"],
+        channel=Channel(row["channel"]),
+        category=Category(row["category"]),
+        priority=Priority(row["priority"]),
+        version_id=row["version_id"],
+        template_key=row["template_key"],
+        locale=row["locale"],
+        send_at=row["send_at"],
+        expires_at=row["expires_at"],
+        payload=row["payload"],
+        has_secrets=row["has_secrets"],
+        data_key=row["data_key"],
+    )

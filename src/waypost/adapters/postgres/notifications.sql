@@ -1,0 +1,123 @@
+-- name: insert_request
+-- tenant: row
+-- One accepted call and the notifications it made, so that the request can be read and cancelled as a whole.
+insert into requests (tenant_id, id, key_id, notification_ids)
+values ($1, $2, $3, $4);
+
+-- name: insert_notifications
+-- tenant: row
+-- All notifications of a call in one statement; COPY is not possible under row level security.
+insert into notifications (tenant_id, id, retention, request_id, recipient_id, address_id, channel, category, priority,
+                           status, reason, gate, version_id, locale, send_at, expires_at, payload, secrets)
+select $1, n.id, $2, $3, n.recipient_id, n.address_id, $4, $5, $6,
+       n.status, n.reason, n.gate, $7, n.locale, $8, $9, n.payload, n.secrets
+from unnest($10::uuid[], $11::uuid[], $12::uuid[], $13::smallint[], $14::text[], $15::smallint[], $16::text[],
+            $17::bytea[], $18::bytea[])
+     as n (id, recipient_id, address_id, status, reason, gate, locale, payload, secrets);
+
+-- name: insert_dedupe
+-- tenant: row
+-- Takes (key, recipient, channel) once; what is not returned was taken before. Sorted, so that two calls cannot deadlock.
+insert into notification_dedupe (tenant_id, dedupe_key, recipient_id, channel, notification_id, kept_until)
+select $1, $2, d.recipient_id, $3, d.notification_id, $4
+from unnest($5::uuid[], $6::uuid[]) as d (recipient_id, notification_id)
+order by d.recipient_id
+on conflict (tenant_id, dedupe_key, recipient_id, channel) do update
+    set notification_id = excluded.notification_id, kept_until = excluded.kept_until
+    where notification_dedupe.kept_until < now()
+returning recipient_id;
+
+-- name: deduped
+-- tenant: row
+-- The notifications that took these places before.
+select d.recipient_id, d.notification_id
+from notification_dedupe d
+where d.tenant_id = $1 and d.dedupe_key = $2 and d.channel = $3 and d.recipient_id = any ($4::uuid[]);
+
+-- name: insert_timeline
+-- tenant: row
+-- What the gate said at submit about those it stopped.
+insert into timeline (tenant_id, notification_id, retention, id, at, event, reason, detail)
+select $1, t.notification_id, $2, t.id, $3, t.event, t.reason, t.detail::jsonb
+from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[]) as t (notification_id, id, event, reason, detail);
+
+-- name: request
+-- tenant: row
+-- A request by its id; the id alone finds the partition.
+select id, key_id, notification_ids from requests where tenant_id = $1 and id = $2;
+
+-- name: by_ids
+-- tenant: row
+-- Notifications with the words people know them by: the recipient's own id and the template's key.
+select n.id, n.retention, n.request_id, n.recipient_id, n.channel, n.category, n.priority, n.version_id, n.locale,
+       n.send_at, n.expires_at, n.payload, n.secrets is not null as has_secrets, r.external_id, r.data_key, t.key as template_key
+from notifications n
+join recipients r on r.tenant_id = n.tenant_id and r.id = n.recipient_id
+join template_versions v on v.tenant_id = n.tenant_id and v.id = n.version_id
+left join templates t on t.tenant_id = v.tenant_id and t.id = v.template_id
+where n.tenant_id = $1 and n.id = any ($2::uuid[]);
+
+-- name: recipient_id
+-- tenant: row
+-- The recipient a list is filtered by.
+select id from recipients where tenant_id = $1 and external_id = $2;
+
+-- name: page_all
+-- tenant: row
+-- The newest notifications of the tenant; filters on channel and category are checked on the way.
+select n.id from notifications n
+where n.tenant_id = $1 and n.id < $2 and n.id >= $3
+  and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
+order by n.id desc limit $6;
+
+-- name: page_of_recipient
+-- tenant: row
+-- One person's notifications, newest first.
+select n.id from notifications n
+where n.tenant_id = $1 and n.id < $2 and n.id >= $3
+  and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
+  and n.recipient_id = $7
+order by n.id desc limit $6;
+
+-- name: page_ended
+-- tenant: row
+-- Those that ended in one of the stored ends (failed, suppressed, cancelled, expired, unconfirmed): few, and indexed.
+select n.id from notifications n
+where n.tenant_id = $1 and n.id < $2 and n.id >= $3
+  and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
+  and n.status = $7 and n.status >= 7 and ($8::uuid is null or n.recipient_id = $8)
+order by n.id desc limit $6;
+
+-- name: page_queued
+-- tenant: row
+-- Live work, read from the queue, which holds nothing else: $7 true for scheduled, false for queued.
+select n.id from queue q
+join notifications n on n.tenant_id = q.tenant_id and n.id = q.id and n.retention = q.retention
+where q.tenant_id = $1 and q.id < $2 and q.id >= $3
+  and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
+  and (q.attempt = 0 and q.due > now()) = $7 and ($8::uuid is null or n.recipient_id = $8)
+order by q.id desc limit $6;
+
+-- name: page_dispatched
+-- tenant: row
+-- Those a vendor has accepted: the usual end, so the newest page is found after a few rows.
+select n.id from notifications n
+where n.tenant_id = $1 and n.id < $2 and n.id >= $3
+  and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
+  and n.status < 7 and ($7::uuid is null or n.recipient_id = $7)
+  and exists (select from attempts a
+              where a.tenant_id = n.tenant_id and a.notification_id = n.id and a.retention = n.retention and a.outcome = 1)
+order by n.id desc limit $6;
+
+-- name: page_dispatching
+-- tenant: row
+-- What workers hold right now, by their claims.
+select distinct n.id from claims c
+cross join lateral unnest(c.ids) as held (id)
+join notifications n on n.tenant_id = c.tenant_id and n.id = held.id
+where c.tenant_id = $1 and n.id < $2 and n.id >= $3
+  and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
+  and n.status < 7 and ($7::uuid is null or n.recipient_id = $7)
+  and exists (select from attempts a
+              where a.tenant_id = n.tenant_id and a.notification_id = n.id and a.retention = n.retention and a.outcome is null)
+order by n.id desc limit $6;

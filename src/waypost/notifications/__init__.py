@@ -1,0 +1,1 @@
+"""Notifications: accepted, composed, read, cancelled. The product's front door."""

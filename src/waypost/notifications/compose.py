@@ -1,0 +1,133 @@
+"""Composing at dispatch: open the frozen inputs, render, make the message. Implements delivery's `Composer`."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.utils import format_datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from waypost.channels.model import OutgoingEmail
+from waypost.delivery.model import Claimed, State
+from waypost.delivery.ports import Composed, Withheld
+from waypost.kernel.address import split_mailbox
+from waypost.kernel.clock import Clock
+from waypost.kernel.jsontypes import JsonValue
+from waypost.kernel.vault import DataKey, Keyring, SealBroken, TenantKey, place
+from waypost.kernel.vocabulary import TenantMode
+from waypost.kernel.work import Work
+from waypost.notifications.model import Payload
+from waypost.notifications.sender import SenderIdentity
+from waypost.templates.model import Content
+from waypost.templates.ports import Renderer, RenderFailure, RenderJob
+from waypost.templates.versions import Versions
+from waypost.tenants.ports import TenantStore
+
+_MOST_CACHED: Final = 2_000
+_payload_decoder = msgspec.msgpack.Decoder(Payload)
+_secrets_decoder = msgspec.msgpack.Decoder(dict[str, JsonValue])
+
+
+@dataclass(frozen=True, slots=True)
+class _House:
+    """What is kept of a tenant: neither key nor mode ever changes."""
+
+    key: TenantKey
+    mode: TenantMode
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    claimed: Claimed
+    key: DataKey
+    house: _House
+    payload: Payload
+    job: RenderJob
+
+
+class MailComposer:
+    """Keeps tenants' keys and published contents at hand: both never change."""
+
+    def __init__(
+        self,
+        *,
+        work: Work,
+        tenants: TenantStore,
+        keyring: Keyring,
+        versions: Versions,
+        renderer: Renderer,
+        identity: SenderIdentity,
+        clock: Clock,
+    ) -> None:
+        self._work = work
+        self._tenants = tenants
+        self._keyring = keyring
+        self._versions = versions
+        self._renderer = renderer
+        self._identity = identity
+        self._clock = clock
+        self._contents: OrderedDict[tuple[str, UUID], Content] = OrderedDict()
+        self._houses: OrderedDict[str, _House] = OrderedDict()
+
+    async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed | Withheld]:
+        await self._fetch_missing(claimed)
+        date = format_datetime(self._clock.now())
+        opened = [self._open(one, date) for one in claimed]
+        jobs = [one.job for one in opened if isinstance(one, _Opened)]
+        messages = iter(await self._renderer.compose(jobs) if jobs else ())
+        return [one if isinstance(one, Withheld) else self._finish(one, next(messages)) for one in opened]
+
+    async def _fetch_missing(self, claimed: Sequence[Claimed]) -> None:
+        wanted: dict[str, set[UUID]] = {}
+        for one in claimed:
+            if (one.tenant_id, one.version_id) not in self._contents or one.tenant_id not in self._houses:
+                wanted.setdefault(one.tenant_id, set()).add(one.version_id)
+        for tenant_id, version_ids in wanted.items():
+            async with self._work.begin(tenant_id) as tx:
+                tenant = await self._tenants.find(tx)
+                if tenant is None:
+                    continue
+                self._houses[tenant_id] = _House(await self._keyring.of(tx), tenant.mode)
+                for version in await self._versions.load(tx, sorted(version_ids)):
+                    self._contents[tenant_id, version.id] = version.content
+        # The batch at hand is never evicted: it is the newest.
+        while len(self._contents) > max(_MOST_CACHED, len(claimed)):
+            self._contents.popitem(last=False)
+        while len(self._houses) > max(_MOST_CACHED, len(claimed)):
+            self._houses.popitem(last=False)
+
+    def _open(self, one: Claimed, date: str) -> _Opened | Withheld:
+        if one.data_key is None:
+            return Withheld(state=State.SUPPRESSED, reason="recipient_erased")
+        content = self._contents.get((one.tenant_id, one.version_id))
+        house = self._houses.get(one.tenant_id)
+        if content is None or house is None:
+            return Withheld(state=State.FAILED, reason="content_missing")
+        try:
+            key = house.key.unwrap(one.data_key, place("data_key", one.tenant_id, one.recipient_id))
+            payload = _payload_decoder.decode(key.open(one.payload, place("payload", one.tenant_id, one.id)))
+            context = payload.context
+            if one.secrets is not None:
+                secrets = key.open(one.secrets, place("secrets", one.tenant_id, one.id))
+                context = {**context, **_secrets_decoder.decode(secrets)}
+        except SealBroken:
+            return Withheld(state=State.FAILED, reason="seal_broken")
+        head = self._identity.head(one.id, payload, date)
+        job = RenderJob(tenant_id=one.tenant_id, version_id=one.version_id, content=content, context=context, head=head)
+        return _Opened(claimed=one, key=key, house=house, payload=payload, job=job)
+
+    def _finish(self, opened: _Opened, message: bytes | RenderFailure) -> Composed | Withheld:
+        if isinstance(message, RenderFailure):
+            return Withheld(state=State.FAILED, reason=message.code, detail={"message": message.message})
+        claimed, payload = opened.claimed, opened.payload
+        copies = [mailbox.address.text for text in (*payload.cc, *payload.bcc) if (mailbox := split_mailbox(text))]
+        email = OutgoingEmail(
+            envelope_from=self._identity.return_path(
+                claimed.tenant_id, opened.house.mode, claimed.id, opened.house.key
+            ),
+            envelope_to=(payload.address, *copies),
+            data=message,
+        )
+        return Composed(claimed=claimed, email=email, key=opened.key)

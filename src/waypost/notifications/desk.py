@@ -1,0 +1,14 @@
+"""The use cases of notifications under one name, as surfaces call them."""
+
+from dataclasses import dataclass
+
+from waypost.notifications.cancel import Cancel
+from waypost.notifications.read import Reader
+from waypost.notifications.submit import Submit
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notifications:
+    submit: Submit
+    read: Reader
+    cancel: Cancel

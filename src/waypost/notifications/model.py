@@ -1,0 +1,147 @@
+"""What a caller asks for, what is kept of it, and what is shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from waypost.delivery.model import State
+from waypost.kernel.jsontypes import JsonObject, JsonValue
+from waypost.kernel.vocabulary import Category, Channel, Priority
+from waypost.recipients.model import Target
+from waypost.templates.model import Content
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubmitCommand:
+    """One call to send. Exactly one of `content` and `template` is given."""
+
+    to: tuple[Target, ...]
+    to_is_list: bool = True
+    """Decides how a refusal points at a member: `/to/3/email` or `/to/email`."""
+    channel: Channel = Channel.EMAIL
+    content: Content | None = None
+    template: str | None = None
+    variables: JsonObject = field(default_factory=dict[str, JsonValue])
+    category: Category | None = None
+    priority: Priority = Priority.NORMAL
+    send_at: datetime | None = None
+    expires_at: datetime | None = None
+    sender: str | None = None
+    reply_to: str | None = None
+    cc: tuple[str, ...] = ()
+    bcc: tuple[str, ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    metadata: JsonObject = field(default_factory=dict[str, JsonValue])
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AcceptedNotification:
+    id: UUID
+    recipient_id: str
+    """The caller's id of the recipient."""
+    channel: Channel
+    status: State
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accepted:
+    request_id: UUID
+    notifications: tuple[AcceptedNotification, ...]
+
+
+class Payload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, array_like=False):
+    """The personal inputs of one notification, sealed under the recipient's data key until it is composed."""
+
+    address: str
+    context: dict[str, JsonValue]
+    sender: str | None = None
+    reply_to: str | None = None
+    cc: tuple[str, ...] = ()
+    bcc: tuple[str, ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    metadata: dict[str, JsonValue] = {}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NotificationRow:
+    """A notification as it is stored."""
+
+    id: UUID
+    request_id: UUID
+    recipient_id: UUID
+    address_id: UUID | None
+    channel: Channel
+    category: Category
+    priority: Priority
+    status: State
+    reason: str | None
+    gate: int
+    version_id: UUID
+    locale: str | None
+    send_at: datetime
+    expires_at: datetime
+    payload: bytes
+    secrets: bytes | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """A notification in a list."""
+
+    id: UUID
+    request_id: UUID
+    recipient_id: str
+    channel: Channel
+    category: Category
+    priority: Priority
+    template: str | None
+    status: State
+    reason: str | None
+    attempts: int
+    send_at: datetime
+    expires_at: datetime
+    created_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Detail:
+    summary: Summary
+    to: str | None
+    """Masked; None once the recipient has been erased."""
+    metadata: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TimelineStep:
+    at: datetime
+    event: str
+    """`accepted`, `withheld`, `deferred`, `attempt_started`, `attempt_<outcome>`, `cancelled`, `expired`, …"""
+    reason: str | None = None
+    detail: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownContent:
+    """What was or will be sent, rendered from the frozen inputs. Write-only variables are shown as dots."""
+
+    subject: str
+    html: str | None
+    text: str
+    sender: str
+    to: str | None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filter:
+    status: State | None = None
+    recipient_id: str | None = None
+    channel: Channel | None = None
+    category: Category | None = None
+    created_from: datetime | None = None
+    created_before: datetime | None = None

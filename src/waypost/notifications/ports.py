@@ -1,0 +1,68 @@
+"""What notifications need from the system of record. Delivery's own ports are beside the delivery engine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
+from waypost.kernel.work import Transaction
+from waypost.notifications.model import Filter, NotificationRow
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredNotification:
+    """A notification as it lies in the store, with the words people know it by."""
+
+    id: UUID
+    retention: Retention
+    request_id: UUID
+    recipient_id: UUID
+    external_id: str
+    channel: Channel
+    category: Category
+    priority: Priority
+    version_id: UUID
+    template_key: str | None
+    locale: str | None
+    send_at: datetime
+    expires_at: datetime
+    payload: bytes
+    has_secrets: bool
+    data_key: bytes | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TimelineNote:
+    notification_id: UUID
+    id: UUID
+    event: str
+    reason: str
+    detail: Mapping[str, object]
+
+
+class NotificationStore(Protocol):
+    async def add(self, tx: Transaction, rows: Sequence[NotificationRow]) -> None:
+        """All rows of one call: they share request, channel, category, priority, version and times."""
+        ...
+
+    async def add_request(self, tx: Transaction, request_id: UUID, key_id: UUID, ids: Sequence[UUID]) -> None: ...
+
+    async def add_notes(
+        self, tx: Transaction, retention: Retention, at: datetime, notes: Sequence[TimelineNote]
+    ) -> None: ...
+
+    async def take_places(
+        self, tx: Transaction, key: str, channel: Channel, wanted: Mapping[UUID, UUID], kept_until: datetime | None
+    ) -> Mapping[UUID, UUID]:
+        """Takes (key, recipient, channel) for each recipient → notification; answers those taken before, by whom."""
+        ...
+
+    async def request(self, tx: Transaction, request_id: UUID) -> Sequence[UUID] | None: ...
+
+    async def by_ids(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, StoredNotification]: ...
+
+    async def page(self, tx: Transaction, wanted: Filter, before: UUID | None, limit: int) -> Sequence[UUID]:
+        """Ids, newest first."""
+        ...

@@ -1,0 +1,154 @@
+"""Reading notifications back: state, timeline, content. The answer is always current: it is derived, not remembered."""
+
+from collections.abc import Sequence
+from email.utils import format_datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from waypost.delivery.model import StateView
+from waypost.delivery.ports import DeliveryStore
+from waypost.kernel.address import mask
+from waypost.kernel.errors import NotFound, Refused
+from waypost.kernel.ids import moment_of
+from waypost.kernel.jsontypes import JsonValue
+from waypost.kernel.paging import Page, decode_id_cursor, encode_id_cursor, read_limit
+from waypost.kernel.tenancy import Permission, Scope
+from waypost.kernel.vault import Keyring, SealBroken, place
+from waypost.kernel.work import Transaction
+from waypost.notifications.model import Detail, Filter, Payload, ShownContent, Summary, TimelineStep
+from waypost.notifications.ports import NotificationStore, StoredNotification
+from waypost.notifications.sender import SenderIdentity
+from waypost.templates.ports import Renderer, RenderFailure, RenderJob
+from waypost.templates.rules import write_only_names
+from waypost.templates.versions import Versions
+
+HIDDEN: Final = "••••••"
+_LISTING: Final = "notifications"
+_payload_decoder = msgspec.msgpack.Decoder(Payload)
+
+
+class Reader:
+    def __init__(
+        self,
+        *,
+        store: NotificationStore,
+        delivery: DeliveryStore,
+        keyring: Keyring,
+        versions: Versions,
+        renderer: Renderer,
+        identity: SenderIdentity,
+    ) -> None:
+        self._store = store
+        self._delivery = delivery
+        self._keyring = keyring
+        self._versions = versions
+        self._renderer = renderer
+        self._identity = identity
+
+    async def page(
+        self, tx: Transaction, scope: Scope, wanted: Filter, cursor: str | None, limit: int | None
+    ) -> Page[Summary]:
+        scope.demand(Permission.NOTIFICATIONS_READ)
+        size = read_limit(limit)
+        ids = await self._store.page(tx, wanted, decode_id_cursor(_LISTING, cursor), size + 1)
+        shown = await self.summaries(tx, ids[:size])
+        more = len(ids) > size
+        return Page(items=shown, next=encode_id_cursor(_LISTING, ids[size - 1]) if more else None)
+
+    async def summaries(self, tx: Transaction, ids: Sequence[UUID]) -> list[Summary]:
+        """In the order asked for; an id that is not there is left out."""
+        if not ids:
+            return []
+        stored = await self._store.by_ids(tx, ids)
+        states = await self._delivery.states(tx, list(stored))
+        return [_summary(stored[id_], states[id_]) for id_ in ids if id_ in stored and id_ in states]
+
+    async def request(self, tx: Transaction, scope: Scope, request_id: UUID) -> list[Summary]:
+        scope.demand(Permission.NOTIFICATIONS_READ)
+        ids = await self._store.request(tx, request_id)
+        if ids is None:
+            raise NotFound("There is no such request.")
+        return await self.summaries(tx, ids)
+
+    async def detail(self, tx: Transaction, scope: Scope, notification_id: UUID) -> Detail:
+        stored = await self._find(tx, scope, notification_id)
+        states = await self._delivery.states(tx, [notification_id])
+        payload = await self._open(tx, stored)
+        return Detail(
+            summary=_summary(stored, states[notification_id]),
+            to=mask(stored.channel, payload.address) if payload and payload.address else None,
+            metadata=payload.metadata if payload else {},
+        )
+
+    async def timeline(self, tx: Transaction, scope: Scope, notification_id: UUID) -> list[TimelineStep]:
+        stored = await self._find(tx, scope, notification_id)
+        steps = [TimelineStep(at=moment_of(stored.id), event="accepted", detail={"channel": stored.channel.word})]
+        steps += [
+            TimelineStep(at=entry.at, event=entry.event, reason=entry.reason, detail=entry.detail)
+            for entry in await self._delivery.timeline(tx, notification_id)
+        ]
+        return sorted(steps, key=lambda step: step.at)
+
+    async def content(self, tx: Transaction, scope: Scope, notification_id: UUID) -> ShownContent:
+        """Rendered anew from the frozen inputs: the same function that sends, fed the same things."""
+        stored = await self._find(tx, scope, notification_id)
+        payload = await self._open(tx, stored)
+        if payload is None:
+            raise NotFound("The recipient has been erased, and the content with them.", code="erased")
+        [version] = await self._versions.load(tx, [stored.version_id])
+        hidden: dict[str, JsonValue] = dict.fromkeys(write_only_names(version.variables_schema), HIDDEN)
+        job = RenderJob(
+            tenant_id=tx.tenant_id,
+            version_id=version.id,
+            content=version.content,
+            context={**payload.context, **hidden},
+        )
+        [parts] = await self._renderer.render([job])
+        if isinstance(parts, RenderFailure):
+            raise Refused(parts.message, code=parts.code)
+        head = self._identity.head(stored.id, payload, format_datetime(moment_of(stored.id)))
+        return ShownContent(
+            subject=parts.subject,
+            html=parts.html,
+            text=parts.text,
+            sender=head.sender,
+            to=mask(stored.channel, payload.address) if payload.address else None,
+            headers=(("Message-ID", f"<{head.message_id}>"), *head.headers),
+        )
+
+    async def _find(self, tx: Transaction, scope: Scope, notification_id: UUID) -> StoredNotification:
+        scope.demand(Permission.NOTIFICATIONS_READ)
+        found = (await self._store.by_ids(tx, [notification_id])).get(notification_id)
+        if found is None:
+            raise NotFound("There is no such notification.")
+        return found
+
+    async def _open(self, tx: Transaction, stored: StoredNotification) -> Payload | None:
+        if stored.data_key is None:
+            return None
+        tenant_key = await self._keyring.of(tx)
+        try:
+            key = tenant_key.unwrap(stored.data_key, place("data_key", tx.tenant_id, stored.recipient_id))
+            return _payload_decoder.decode(key.open(stored.payload, place("payload", tx.tenant_id, stored.id)))
+        except SealBroken:
+            return None
+
+
+def _summary(stored: StoredNotification, state: StateView) -> Summary:
+    return Summary(
+        id=stored.id,
+        request_id=stored.request_id,
+        recipient_id=stored.external_id,
+        channel=stored.channel,
+        category=stored.category,
+        priority=stored.priority,
+        template=stored.template_key,
+        status=state.state,
+        reason=state.reason,
+        attempts=state.attempts,
+        send_at=stored.send_at,
+        expires_at=stored.expires_at,
+        created_at=moment_of(stored.id),
+    )
