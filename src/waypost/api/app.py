@@ -1,5 +1,7 @@
 """The ASGI application: the router, behind the limits, behind the log."""
 
+from typing import Final
+
 from litestar import Litestar, Request
 from litestar.datastructures import State
 from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
@@ -7,7 +9,7 @@ from litestar.response import Response
 from litestar.types import ASGIApp
 from prometheus_client import CollectorRegistry
 
-from waypost.api import tenants
+from waypost.api import notifications, recipients, templates, tenants
 from waypost.api.client_address import Origin
 from waypost.api.dispatch import handler_of
 from waypost.api.endpoint import Endpoint
@@ -22,12 +24,16 @@ from waypost.bootstrap import App
 from waypost.kernel.errors import MalformedRequest, NotFound, WaypostError
 
 
-def endpoints_of(app: App) -> tuple[Endpoint, ...]:
-    return tenants.ENDPOINTS
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (
+    *notifications.ENDPOINTS,
+    *recipients.ENDPOINTS,
+    *templates.ENDPOINTS,
+    *tenants.ENDPOINTS,
+)
 
 
 def create_app(app: App, *, limits: Limits | None = None, registry: CollectorRegistry | None = None) -> ASGIApp:
-    endpoints = endpoints_of(app)
+    endpoints = ENDPOINTS
     router = Litestar(
         [
             # These come first: where one is there, Litestar does not make its own.

@@ -26,6 +26,7 @@ from waypost.kernel.tenancy import Scope
 AnyRequest = Request[None, None, State]
 REPLAYED_HEADER: Final = "Idempotency-Replayed"
 _NOTHING_HERE: Final = "Nothing here has this id."
+_LONGEST_SEGMENT: Final = 256
 _ALWAYS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
@@ -90,7 +91,7 @@ async def _serve(endpoint: Endpoint, app: App, request: AnyRequest, record: Requ
                 app=app,
                 scope=scope,
                 tx=tx,
-                path=request.path_params,
+                path=_path_of(request),
                 body=body,
                 query=query,
                 expected_version=expected,
@@ -101,8 +102,17 @@ async def _serve(endpoint: Endpoint, app: App, request: AnyRequest, record: Requ
                 await app.idempotency.keep(tx, key, answer.status, answer.body)
             return answer
     except NotFound as missing:
+        if missing.code != NotFound.default_code:
+            raise
         # Unknown, foreign and malformed ids are answered alike, to the byte.
         raise NotFound(_NOTHING_HERE) from missing
+
+
+def _path_of(request: AnyRequest) -> Mapping[str, str]:
+    for value in request.path_params.values():
+        if len(value) > _LONGEST_SEGMENT or not value.isprintable():
+            raise NotFound(_NOTHING_HERE)
+    return request.path_params
 
 
 def _body_of(endpoint: Endpoint, request: AnyRequest, raw: bytes) -> Any:

@@ -42,6 +42,7 @@ _PATH_PARAMETERS: Final[Mapping[str, str]] = {
     "key": "The template's key.",
     "channel": "The channel, such as `email`.",
     "number": "The version's number.",
+    "address_id": "The address's id, `adr_…`.",
 }
 
 
@@ -120,7 +121,7 @@ class _Schemas:
 
 
 def _renamed(schemas: Any) -> Any:
-    """`Listing_TenantView_` becomes `TenantList`, `TenantView` becomes `Tenant`: our classes are no reader's concern."""
+    """`Listing_TenantView_` becomes `TenantList`, `TenantView` becomes `Tenant`: readers do not know our classes."""
     text = msgspec.json.encode(schemas).decode()
     text = re.sub(r"\bListing_(\w+?)(?:View)?_\b", r"\1List", text)
     text = re.sub(r"Listing\[(\w+?)(?:View)?\]", r"\1List", text)
@@ -146,11 +147,11 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> Json:
     }
     if endpoint.audited:
         operation["x-audited"] = True
-    if endpoint.takes_body:
+    if endpoint.takes_body or endpoint.method == "POST":
         content: Json = {"schema": schemas.of(endpoint.body)}
         if endpoint.body_example is not None:
             content["example"] = endpoint.body_example
-        operation["requestBody"] = {"required": True, "content": {"application/json": content}}
+        operation["requestBody"] = {"required": endpoint.takes_body, "content": {"application/json": content}}
     return operation
 
 

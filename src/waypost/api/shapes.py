@@ -1,12 +1,13 @@
 """What every request and answer is made of: strict structs, and the shapes that all lists share."""
 
 from datetime import datetime
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from waypost.kernel.paging import DEFAULT_LIMIT, HIGHEST_LIMIT
+from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, PRIORITIES
 
 Item = TypeVar("Item")
 
@@ -44,3 +45,12 @@ class Listing(Shape, Generic[Item]):
 class Created(Shape):
     id: str
     secret: Annotated[str, Meta(description="Shown this once; only its hash is kept.")]
+
+
+ChannelWord = Literal["email", "sms", "whatsapp", "push", "inapp", "voice", "chat"]
+CategoryWord = Literal["transactional", "operational", "security", "reminder", "marketing", "system"]
+PriorityWord = Literal["urgent", "normal", "low"]
+
+ShownChannel = Annotated[str, Meta(extra_json_schema={"enum": list(CHANNELS)})]
+ShownCategory = Annotated[str, Meta(extra_json_schema={"enum": list(CATEGORIES)})]
+ShownPriority = Annotated[str, Meta(extra_json_schema={"enum": list(PRIORITIES)})]

@@ -1,0 +1,33 @@
+"""`python -m waypost.api`: one API process, and its metrics on a port of their own."""
+
+import asyncio
+
+from prometheus_client import CollectorRegistry
+
+from waypost.api.app import create_app
+from waypost.api.metrics import metrics_app
+from waypost.api.server import server_of
+from waypost.bootstrap.api import open_app
+from waypost.bootstrap.process import run
+from waypost.settings import Settings
+
+
+async def serve(settings: Settings, stop: asyncio.Event) -> None:
+    registry = CollectorRegistry()
+    async with open_app(settings) as app:
+        servers = [
+            server_of(create_app(app, registry=registry), settings.host, settings.port),
+            server_of(metrics_app(registry), settings.metrics_host, settings.api_metrics_port),
+        ]
+        serving = [asyncio.create_task(server.serve()) for server in servers]
+        stopped = asyncio.create_task(stop.wait())
+        await asyncio.wait([stopped, *serving], return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        for server in servers:
+            server.stop()
+        async with asyncio.timeout(settings.drain):
+            await asyncio.gather(*serving)
+
+
+if __name__ == "__main__":
+    run("api", serve)

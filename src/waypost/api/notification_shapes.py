@@ -1,0 +1,249 @@
+"""How a call to send is written, and how notifications are shown."""
+
+from typing import Annotated, Final, Literal
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from waypost.api.recipients import Attributes, Email, Locale, Phone, Timezone
+from waypost.api.shapes import (
+    CategoryWord,
+    ChannelWord,
+    JsonMap,
+    Moment,
+    PageQuery,
+    PriorityWord,
+    Shape,
+    ShownCategory,
+    ShownChannel,
+    ShownPriority,
+)
+from waypost.api.templates import ContentShape
+from waypost.delivery.model import State
+from waypost.kernel import ids
+from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, PRIORITIES
+from waypost.notifications.model import Accepted, Detail, Filter, ShownContent, SubmitCommand, Summary, TimelineStep
+from waypost.recipients.model import RecipientFields, Target
+
+StateWord = Literal[
+    "scheduled",
+    "queued",
+    "dispatching",
+    "dispatched",
+    "delivered",
+    "bounced",
+    "failed",
+    "suppressed",
+    "cancelled",
+    "expired",
+    "unconfirmed",
+]
+STATES: Final = {state.word: state for state in State}
+ShownState = Annotated[str, Meta(extra_json_schema={"enum": list(STATES)})]
+_Mailbox = Annotated[str, Meta(description="An address, or `Name <address>`.", examples=["Acme <hello@example.com>"])]
+
+
+class To(Shape):
+    """Someone to reach. With an id: merged into the recipient of that id, or made. Without: found by the address."""
+
+    id: Annotated[str, Meta(description="Yours; letters, digits and `._:@|+=~-`.", examples=["user-42"])] | None = None
+    email: Email | UnsetType | None = UNSET
+    phone: Phone | UnsetType | None = UNSET
+    locale: Locale | UnsetType | None = UNSET
+    timezone: Timezone | UnsetType | None = UNSET
+    attributes: Attributes | UnsetType | None = UNSET
+
+
+class NewNotification(Shape):
+    """Who, what, and if it matters when and how. Give either `content` or `template`."""
+
+    to: Annotated[
+        str | To | list[str | To],
+        Meta(description="The id of a recipient that is known, an object, or a list of up to 1,000 of these."),
+    ]
+    content: ContentShape | None = None
+    template: Annotated[str, Meta(description="The key of a published template.")] | None = None
+    variables: Annotated[JsonMap, Meta(description="Above the recipient's attributes.")] = field(default_factory=dict)
+    channel: ChannelWord = "email"
+    category: Annotated[CategoryWord, Meta(description="A template's own category wins.")] | None = None
+    priority: PriorityWord = "normal"
+    send_at: Annotated[Moment, Meta(description="Not before; now where it is left out.")] | None = None
+    expires_at: Annotated[Moment, Meta(description="Not after; what is late ends as `expired`.")] | None = None
+    sender: _Mailbox | None = field(default=None, name="from")
+    reply_to: _Mailbox | None = None
+    cc: list[_Mailbox] = field(default_factory=list)
+    bcc: list[_Mailbox] = field(default_factory=list)
+    headers: Annotated[dict[str, str], Meta(description="Further headers.")] = field(default_factory=dict)
+    metadata: Annotated[JsonMap, Meta(description="Yours; up to 16 KB.")] = field(default_factory=dict)
+
+
+class AcceptedNotificationView(Shape, omit_defaults=True):
+    id: str
+    recipient_id: str
+    channel: ShownChannel
+    status: ShownState
+    reason: Annotated[str, Meta(description="Why it will not be sent, or not yet.")] | None = None
+
+
+class AcceptedView(Shape):
+    request_id: str
+    notifications: list[AcceptedNotificationView]
+
+
+class NotificationQuery(PageQuery):
+    status: StateWord | None = None
+    recipient_id: Annotated[str, Meta(description="Your id of the recipient.")] | None = None
+    channel: ChannelWord | None = None
+    category: CategoryWord | None = None
+    created_from: Annotated[Moment, Meta(description="Made at this time or later.")] | None = None
+    created_before: Annotated[Moment, Meta(description="Made before this time.")] | None = None
+
+
+class NotificationView(Shape):
+    id: str
+    request_id: str
+    recipient_id: str
+    channel: ShownChannel
+    category: ShownCategory
+    priority: ShownPriority
+    template: str | None
+    status: ShownState
+    reason: str | None
+    attempts: int
+    send_at: Moment
+    expires_at: Moment
+    created_at: Moment
+
+
+class NotificationDetailView(NotificationView):
+    to: Annotated[str, Meta(description="Masked; null once the recipient has been erased.")] | None
+    metadata: JsonMap
+
+
+class RequestView(Shape):
+    id: str
+    notifications: list[NotificationView]
+
+
+class TimelineStepView(Shape):
+    at: Moment
+    event: str
+    reason: str | None
+    detail: JsonMap
+
+
+class TimelineView(Shape):
+    items: list[TimelineStepView]
+
+
+class ContentView(Shape):
+    subject: str
+    html: str | None
+    text: str
+    sender: str = field(name="from")
+    to: Annotated[str, Meta(description="Masked.")] | None
+    headers: dict[str, str]
+
+
+def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitCommand:
+    members = body.to if isinstance(body.to, list) else [body.to]
+    return SubmitCommand(
+        to=tuple(_target(member) for member in members),
+        to_is_list=isinstance(body.to, list),
+        channel=CHANNELS[body.channel],
+        content=body.content.content() if body.content else None,
+        template=body.template,
+        variables=body.variables,
+        category=CATEGORIES[body.category] if body.category else None,
+        priority=PRIORITIES[body.priority],
+        send_at=body.send_at,
+        expires_at=body.expires_at,
+        sender=body.sender,
+        reply_to=body.reply_to,
+        cc=tuple(body.cc),
+        bcc=tuple(body.bcc),
+        headers=tuple(body.headers.items()),
+        metadata=body.metadata,
+        idempotency_key=idempotency_key,
+    )
+
+
+def _target(member: str | To) -> Target:
+    if isinstance(member, str):
+        return Target(id=member, must_exist=True)
+    fields = RecipientFields(
+        email=member.email,
+        phone=member.phone,
+        locale=member.locale,
+        timezone=member.timezone,
+        attributes=member.attributes,
+    )
+    return Target(id=member.id, fields=fields)
+
+
+def filter_of(query: NotificationQuery) -> Filter:
+    return Filter(
+        status=STATES[query.status] if query.status else None,
+        recipient_id=query.recipient_id,
+        channel=CHANNELS[query.channel] if query.channel else None,
+        category=CATEGORIES[query.category] if query.category else None,
+        created_from=query.created_from,
+        created_before=query.created_before,
+    )
+
+
+def show_accepted(accepted: Accepted) -> AcceptedView:
+    return AcceptedView(
+        request_id=ids.show("req", accepted.request_id),
+        notifications=[
+            AcceptedNotificationView(
+                id=ids.show("ntf", one.id),
+                recipient_id=one.recipient_id,
+                channel=one.channel.word,
+                status=one.status.word,
+                reason=one.reason,
+            )
+            for one in accepted.notifications
+        ],
+    )
+
+
+def show_summary(summary: Summary) -> NotificationView:
+    return NotificationView(
+        id=ids.show("ntf", summary.id),
+        request_id=ids.show("req", summary.request_id),
+        recipient_id=summary.recipient_id,
+        channel=summary.channel.word,
+        category=summary.category.word,
+        priority=summary.priority.word,
+        template=summary.template,
+        status=summary.status.word,
+        reason=summary.reason,
+        attempts=summary.attempts,
+        send_at=summary.send_at,
+        expires_at=summary.expires_at,
+        created_at=summary.created_at,
+    )
+
+
+def show_detail(detail: Detail) -> NotificationDetailView:
+    shown = show_summary(detail.summary)
+    return NotificationDetailView(
+        **{name: getattr(shown, name) for name in NotificationView.__struct_fields__},
+        to=detail.to,
+        metadata=dict(detail.metadata),
+    )
+
+
+def show_step(step: TimelineStep) -> TimelineStepView:
+    return TimelineStepView(at=step.at, event=step.event, reason=step.reason, detail=dict(step.detail))
+
+
+def show_content(content: ShownContent) -> ContentView:
+    return ContentView(
+        subject=content.subject,
+        html=content.html,
+        text=content.text,
+        sender=content.sender,
+        to=content.to,
+        headers=dict(content.headers),
+    )
