@@ -1,12 +1,13 @@
 """What the API answers, as frozen values. Fields the client does not know yet are skipped."""
 
 from datetime import datetime
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-JsonObject: TypeAlias = dict[str, Json]
+JsonObject: TypeAlias = dict[str, Any]
+"""Plain JSON; msgspec cannot read a recursive type."""
 
 
 class AcceptedNotification(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from waypost.bootstrap.data_dir import open_data_dir
-from waypost.cli.supervisor.ports import claim_port, claim_ports
+from waypost.bootstrap.ports import claim_port
+from waypost.cli.supervisor.ports import claim_ports
 from waypost.kernel.errors import Misconfigured
 from waypost.settings import load
 

@@ -1,10 +1,9 @@
 """Ports: taken ones are noticed before anything starts."""
 
 import dataclasses
-import errno
-import socket
 from typing import Final
 
+from waypost.bootstrap.ports import claim_port
 from waypost.kernel.errors import Misconfigured
 from waypost.settings import Settings
 
@@ -32,23 +31,3 @@ def _beside(host: str, port: int, asked: int | None, option: str) -> int:
         if asked is not None:
             raise
         return claim_port(host, 0, option)
-
-
-def claim_port(host: str, port: int, option: str) -> int:
-    """The port, once it is known to be free; any free one for 0."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise _refusal(error, host, port, option) from None
-        return probe.getsockname()[1]
-
-
-def _refusal(error: OSError, host: str, port: int, option: str) -> Misconfigured:
-    if error.errno == errno.EADDRINUSE:
-        return Misconfigured(f"Port {port} on {host} is taken: choose another with {option}.", code="port_taken")
-    if error.errno == errno.EACCES:
-        return Misconfigured(f"This user may not open port {port}: choose one above 1023 with {option}.")
-    return Misconfigured(f"Nothing can listen on {host}: name an address of this machine with --host.")
