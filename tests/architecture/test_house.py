@@ -34,6 +34,7 @@ _SQL_WITHOUT_PYTHON: dict[str, str] = {
     "routines": "functions inside the database, installed by migrate.py",
     "schema": "the whole schema as it stands, for people and for the test that replay equals it",
 }
+_SPOKEN_BY_OTHERS = {"work": "entering a tenant within a transaction is the same statement for everyone"}
 _ENDPOINTS_WITHOUT_SLICE: dict[str, str] = {}
 
 
@@ -93,7 +94,8 @@ def test_statements_and_stores_share_their_stem(package: Path, slices: set[str])
     assert sql - python <= _SQL_WITHOUT_PYTHON.keys()
     assert (python & slices) - sql == set()
     for path in postgres.glob("*.py"):
-        assert _loaded_stems(path) == ({path.stem} & sql), f"{path.name} speaks through {path.stem}.sql alone"
+        spoken = _loaded_stems(path) - _SPOKEN_BY_OTHERS.keys() - {path.stem}
+        assert spoken == set(), f"{path.name} speaks through {path.stem}.sql alone"
 
 
 def test_endpoints_share_their_stem_with_a_slice(package: Path, slices: set[str]) -> None:
