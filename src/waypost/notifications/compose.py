@@ -86,7 +86,7 @@ class MailComposer:
                 wanted.setdefault(one.tenant_id, set()).add(one.version_id)
         for tenant_id, version_ids in wanted.items():
             async with self._work.begin(tenant_id) as tx:
-                tenant = await self._tenants.find(tx)
+                tenant = await self._tenants.find(tx, tenant_id)
                 if tenant is None:
                     continue
                 self._houses[tenant_id] = _House(await self._keyring.of(tx), tenant.mode)

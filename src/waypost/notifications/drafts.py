@@ -1,0 +1,109 @@
+"""One notification of a call, before it is stored: its inputs frozen and sealed, and what the gate said."""
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from waypost.delivery.gate import Defer, Skip, Verdict
+from waypost.delivery.model import QueueRow, State
+from waypost.kernel.ids import id_at
+from waypost.kernel.jsontypes import JsonObject
+from waypost.kernel.vault import place
+from waypost.kernel.vocabulary import Category, retention_of
+from waypost.notifications.model import AcceptedNotification, NotificationRow, Payload, SubmitCommand
+from waypost.notifications.rules import Timing, freeze_context
+from waypost.recipients.model import Resolved
+from waypost.templates.model import Version
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chosen:
+    """What will be sent, before it is known to whom."""
+
+    version: Version
+    category: Category
+    mentioned: frozenset[str]
+    secret_names: frozenset[str]
+
+    def context_for(self, person: Resolved, command: SubmitCommand) -> JsonObject:
+        return freeze_context(person.attributes, command.variables, self.mentioned)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    person: Resolved
+    row: NotificationRow
+    verdict: Verdict
+
+    @property
+    def goes_out(self) -> bool:
+        return not isinstance(self.verdict, Skip)
+
+    def queue_row(self) -> QueueRow:
+        row = self.row
+        due = max(row.send_at, self.verdict.until) if isinstance(self.verdict, Defer) else row.send_at
+        return QueueRow(
+            id=row.id, channel=row.channel, priority=row.priority, due=due, retention=retention_of(row.category)
+        )
+
+    def accepted(self, now: datetime) -> AcceptedNotification:
+        row = self.row
+        waits = row.status is State.QUEUED and row.send_at > now
+        return AcceptedNotification(
+            id=row.id,
+            recipient_id=self.person.external_id,
+            channel=row.channel,
+            status=State.SCHEDULED if waits else row.status,
+            reason=row.reason,
+        )
+
+
+def draft(
+    tenant_id: str,
+    request_id: UUID,
+    command: SubmitCommand,
+    chosen: Chosen,
+    timing: Timing,
+    person: Resolved,
+    verdict: Verdict,
+    now: datetime,
+) -> Draft:
+    notification_id = id_at(now, os.urandom(10))
+    context = chosen.context_for(person, command)
+    secrets = {name: context.pop(name) for name in chosen.secret_names if name in context}
+    payload = Payload(
+        address=person.address.text if person.address else "",
+        context=context,
+        sender=command.sender,
+        reply_to=command.reply_to,
+        cc=command.cc,
+        bcc=command.bcc,
+        headers=command.headers,
+        metadata=command.metadata,
+    )
+    row = NotificationRow(
+        id=notification_id,
+        request_id=request_id,
+        recipient_id=person.recipient_id,
+        address_id=person.address_id,
+        channel=command.channel,
+        category=chosen.category,
+        priority=command.priority,
+        status=State.SUPPRESSED if isinstance(verdict, Skip) else State.QUEUED,
+        reason=verdict.reason.value if isinstance(verdict, Skip) else None,
+        gate=verdict.code,
+        version_id=chosen.version.id,
+        locale=person.locale,
+        send_at=timing.send_at,
+        expires_at=timing.expires_at,
+        payload=_seal(person, "payload", tenant_id, notification_id, payload),
+        secrets=_seal(person, "secrets", tenant_id, notification_id, secrets) if secrets else None,
+    )
+    return Draft(person=person, row=row, verdict=verdict)
+
+
+def _seal(person: Resolved, column: str, tenant_id: str, notification_id: UUID, value: object) -> bytes:
+    return person.key.seal(msgspec.msgpack.encode(value), place(column, tenant_id, notification_id))
