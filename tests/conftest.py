@@ -23,7 +23,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from waypost.adapters.embedded.server import end_leftover
+from waypost.adapters.embedded.server import EmbeddedServer, end_leftover
 from waypost.adapters.postgres.dsn import for_database, for_role
 from waypost.adapters.postgres.migrate import migrate
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
@@ -139,6 +139,30 @@ async def _prepare_template(dsn: str) -> None:
     template = Database(name=TEMPLATE, admin=for_database(dsn, TEMPLATE))
     await provision(template.admin, PASSWORDS)
     await migrate(template.owner)
+
+
+@pytest.fixture
+def passwords() -> dict[str, str]:
+    """Of the login roles on the run's server."""
+    return dict(PASSWORDS)
+
+
+@pytest.fixture
+def new_data_dir(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The data directory of an embedded server that was never used, for tests that need a server of their own."""
+    run = request.config.stash[_RUN]
+    with _one_at_a_time(run):
+        if not (run / "new").exists():
+            asyncio.run(_use_once(run / "making"))
+            (run / "making").rename(run / "new")
+    subprocess.run(["cp", "-a", run / "new", tmp_path / "data"], check=True)
+    return tmp_path / "data"
+
+
+async def _use_once(data_dir: Path) -> None:
+    server = EmbeddedServer(data_dir, settings=_FAST)
+    await server.start()
+    await server.stop()
 
 
 @pytest.fixture

@@ -201,7 +201,8 @@ create table notifications (
     payload      bytea not null,
     secrets      bytea
 ) partition by list (retention);
-create index notifications_of_recipient on notifications (tenant_id, recipient_id, id);
+-- `channel > 0` is true of every row: only a statement that says so may use this index, so the claim never does.
+create index notifications_of_recipient on notifications (tenant_id, recipient_id, id) where channel > 0;
 create index notifications_ended_unsent on notifications (tenant_id, status, id) where status >= 7;
 -- The primary key comes last, here and below: on an empty table all indexes look equally good, the planner then takes the
 -- newest, and a plan made in that moment must still be right an hour and a million rows later.
@@ -230,7 +231,8 @@ create table queue (
     attempt      smallint not null default 0,
     claims       smallint not null default 0
 ) with (fillfactor = 100, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0);
-create index queue_lane on queue (tenant_id, channel, priority, due, id);
+-- Partial, so that only a statement about `claims < 2` may use it, and a look-up by id always takes the primary key.
+create index queue_lane on queue (tenant_id, channel, priority, due, id) where claims < 2;
 create index queue_suspects on queue (due) where claims >= 2;
 alter table queue add primary key (tenant_id, id);
 comment on column queue.attempt is 'attempts already made; the next one is attempt + 1';
@@ -281,6 +283,13 @@ create table claims (
 );
 create index claims_of_worker on claims (worker_id);
 
+-- What a claim hands to a worker.
+create type claimed_row as (
+    tenant_id text, id uuid, retention smallint, n smallint, claims smallint, channel smallint, category smallint,
+    priority smallint, expires_at timestamptz, recipient_id uuid, address_id uuid, version_id uuid, locale text,
+    payload bytea, secrets bytea, data_key bytea, gate_changed_at timestamptz
+);
+
 create table attempts (
     tenant_id       text not null,
     notification_id uuid not null,
@@ -315,14 +324,13 @@ create table timeline (
 
 create table outbox (
     tenant_id    text not null,
-    id           bigint generated always as identity,
+    id           bigint generated always as identity (cache 100),
     at           timestamptz not null default now(),
     kind         smallint not null,
     subject_id   uuid not null,
     n            smallint not null default 0,
     primary key (tenant_id, id)
 ) with (autovacuum_vacuum_scale_factor = 0.02);
-create index outbox_by_age on outbox (at);
 
 -- ── the catch-all mailbox ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -398,7 +406,7 @@ grant select (tenant_id, kept_until) on notification_dedupe to waypost_resolver;
 grant select (tenant_id, channel, priority, due, id, claims) on queue to waypost_resolver;
 grant select on lanes, lane_clock, workers to waypost_resolver;
 grant select (tenant_id, id, worker_id, channel, priority) on claims to waypost_resolver;
-grant select (tenant_id, at) on outbox to waypost_resolver;
+grant select (tenant_id, id, at) on outbox to waypost_resolver;
 
 grant select on schema_state to waypost_api, waypost_worker;
 
