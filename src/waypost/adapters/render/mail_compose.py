@@ -1,0 +1,154 @@
+"""The finished message of RFC 5322 and MIME. Runs inside the render process: no I/O, and no large imports.
+
+`=_` can stand in no quoted-printable text, so the boundary can stand in no part.
+"""
+
+from typing import Final
+
+import minijinja
+
+from waypost.adapters.render.engine import RenderRefused, make_environment, refusal_of
+from waypost.adapters.render.html_text import html_to_text
+from waypost.adapters.render.mail_derived import CalmQuoter, derived_text
+from waypost.adapters.render.mail_headers import address_header, date_header, message_id_header, text_header
+from waypost.adapters.render.mail_quoted import SOFT_BREAK, WEB_ADDRESS_FILTER, ValueQuoter, quoted, quoted_template
+from waypost.templates.model import Content, JsonObject
+from waypost.templates.ports import MailHead
+
+_BOUNDARY: Final = "=_waypost_alternative"
+_OF_TEXT: Final = 'Content-Type: text/plain; charset="utf-8"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n'
+_OF_HTML: Final = 'Content-Type: text/html; charset="utf-8"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n'
+_OF_BOTH: Final = f'Content-Type: multipart/alternative; boundary="{_BOUNDARY}"\r\n\r\n'
+_BEFORE_TEXT: Final = f"MIME-Version: 1.0\r\n{_OF_BOTH}--{_BOUNDARY}\r\n{_OF_TEXT}"
+_BEFORE_HTML: Final = f"\r\n--{_BOUNDARY}\r\n{_OF_HTML}"
+_AFTER_HTML: Final = f"\r\n--{_BOUNDARY}--\r\n"
+
+
+class _Part:
+    """One template, rendered as it is or straight to quoted-printable."""
+
+    def __init__(self, environment: minijinja.Environment, name: str, source: str) -> None:
+        self._environment = environment
+        self._name = name
+        self._source = source
+        self._quoter = ValueQuoter(markup=name == "html")
+        self._fast = _quoted_environment(source, self._quoter)
+        try:
+            environment.add_template(name, source)
+        except minijinja.TemplateError as error:
+            raise refusal_of(error, part=name, source=source, context={}) from None
+
+    def plain(self, context: JsonObject) -> str:
+        try:
+            return self._environment.render_template(self._name, **context)
+        except minijinja.TemplateError as error:
+            raise refusal_of(error, part=self._name, source=self._source, context=context) from None
+
+    def quoted(self, context: JsonObject) -> str:
+        body = _render_quoted(self._fast, self._quoter, context)
+        return quoted(self.plain(context)) if body is None else body
+
+
+class _DerivedText:
+    """The text part of content that has only markup."""
+
+    def __init__(self, html: _Part, markup: str) -> None:
+        self._html = html
+        self._quoter = CalmQuoter()
+        source = derived_text(markup)
+        # The source's last line end is the text's own: one more is added for the engine's rules to take away.
+        self._fast = None if source is None else _quoted_environment(source + "\n", self._quoter)
+        if self._fast is not None:
+            self._fast.add_filter(WEB_ADDRESS_FILTER, self._quoter.web_address)
+
+    def quoted(self, context: JsonObject) -> str:
+        body = _render_quoted(self._fast, self._quoter, context)
+        return quoted(html_to_text(self._html.plain(context))) if body is None else body
+
+
+class CompiledMail:
+    def __init__(self, environment: minijinja.Environment, content: Content) -> None:
+        self._subject = _Part(environment, "subject", content.subject)
+        self._html = None if content.html is None else _Part(environment, "html", content.html)
+        if content.text is not None or self._html is None:
+            self._text = _Part(environment, "text", content.text or "")
+        else:
+            self._text = _DerivedText(self._html, content.html or "")
+        self._last_head: MailHead | None = None
+        self._last_common = ""
+
+    def compose(self, context: JsonObject, head: MailHead) -> bytes:
+        """The whole message, CRLF, not dot-stuffed. Raises `RenderRefused`."""
+        subject = self._subject.plain(context)
+        try:
+            subject_line = text_header("Subject", subject)
+        except RenderRefused as refused:
+            raise RenderRefused(refused.code, refused.message, "/subject") from None
+        start = (
+            date_header(head.date)
+            + self._common_headers(head)
+            + address_header("To", (head.to,))
+            + subject_line
+            + message_id_header(head.message_id)
+        )
+        text = self._text.quoted(context).removesuffix(SOFT_BREAK)
+        if self._html is None:
+            end = "" if text.endswith("\n") else "\r\n"
+            return f"{start}MIME-Version: 1.0\r\n{_OF_TEXT}{text}{end}".encode("ascii")
+        html = self._html.quoted(context).removesuffix(SOFT_BREAK)
+        return f"{start}{_BEFORE_TEXT}{text}{_BEFORE_HTML}{html}{_AFTER_HTML}".encode("ascii")
+
+    def _common_headers(self, head: MailHead) -> str:
+        """What the messages of one batch mostly share; the last ones are kept."""
+        last = self._last_head
+        if (
+            last is None
+            or last.sender != head.sender
+            or last.reply_to != head.reply_to
+            or last.cc != head.cc
+            or last.headers != head.headers
+        ):
+            self._last_common = _common_headers_of(head)
+            self._last_head = head
+        return self._last_common
+
+
+def compile_mail(environment: minijinja.Environment, content: Content) -> CompiledMail:
+    """Compiles once what is rendered for many. Raises `RenderRefused` on a syntax error."""
+    return CompiledMail(environment, content)
+
+
+def _common_headers_of(head: MailHead) -> str:
+    lines = [address_header("From", (head.sender,))]
+    if head.reply_to is not None:
+        lines.append(address_header("Reply-To", (head.reply_to,)))
+    if head.cc:
+        lines.append(address_header("Cc", head.cc))
+    lines.extend(text_header(name, value) for name, value in head.headers)
+    return "".join(lines)
+
+
+def _quoted_environment(source: str, quoter: ValueQuoter) -> minijinja.Environment | None:
+    template = quoted_template(source)
+    if template is None:
+        return None
+    environment = make_environment()
+    environment.keep_trailing_newline = True
+    environment.finalizer = quoter
+    try:
+        environment.add_template("quoted", template)
+    except minijinja.TemplateError:
+        return None
+    return environment
+
+
+def _render_quoted(environment: minijinja.Environment | None, quoter: ValueQuoter, context: JsonObject) -> str | None:
+    """None where the plain way must be taken; also after an error, so that it is told in the author's own terms."""
+    if environment is None:
+        return None
+    quoter.met_oddity = False
+    try:
+        body = environment.render_template("quoted", **context)
+    except minijinja.TemplateError:
+        return None
+    return None if quoter.met_oddity else body

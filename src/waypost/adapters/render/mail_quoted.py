@@ -1,0 +1,132 @@
+"""Quoted-printable: of a finished text, or built into its template, whose literals are then encoded only once.
+
+In a quoted template every piece of output, literal or value, starts and ends at column 0 (a soft break closes it), so
+that pieces can be joined in any order, a loop's or a condition's, and decode to the joined text. It is made only of
+templates whose meaning plainly does not change by that; all others are rendered first and encoded afterwards.
+"""
+
+import binascii
+import re
+from typing import Final
+
+SOFT_BREAK: Final = "=\r\n"
+WEB_ADDRESS_FILTER: Final = "web_address"
+"""Known only to derived text templates."""
+
+_STRING: Final = r"""(?:"[^"\\\n{}]*"|'[^'\\\n{}]*')"""
+_NUMBER: Final = r"\d{1,15}"
+_PATH: Final = rf"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[{_NUMBER}\]|\[{_STRING}\])*"
+# Filters that give the same answer whatever the escaping, on the plain data that contexts are made of.
+_FILTER: Final = (
+    r"\s*\|\s*(?:default|d|upper|lower|title|capitalize|trim|length|count|first|last|int|abs|round|items|web_address)\b"
+    rf"(?:\(\s*(?:{_STRING}|{_NUMBER})\s*\))?"
+)
+_OPERAND: Final = rf"(?:{_PATH}|{_STRING}|{_NUMBER})(?:{_FILTER})*"
+_RELATION: Final = r"(?:\s*(?:==|!=|<=|>=|<|>)\s*|\s+(?:and|or|in|not\s+in|is)\s+)"
+_CONDITION: Final = rf"(?:not\s+)*{_OPERAND}(?:{_RELATION}(?:not\s+)*{_OPERAND})*"
+_BRANCH: Final = rf"(?:if|elif)\s+{_CONDITION}|else|endif|endfor"
+_LOOP: Final = rf"for\s+[A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)?\s+in\s+{_OPERAND}(?:\s+if\s+{_CONDITION})?"
+_COMMENT: Final = r"\{#(?!-)(?:[^#-]|#(?!\})|-(?!#\}))*#\}"
+_TAG: Final = re.compile(rf"\{{\{{\s*{_OPERAND}\s*\}}\}}|\{{%\s*(?:{_BRANCH}|{_LOOP})\s*%\}}|{_COMMENT}", re.ASCII)
+_OPENING: Final = re.compile(r"\{[{%#]")
+
+_CALM_TEXT: Final = re.compile(r"[ -<>-~]{1,75}\Z").match
+_CALM_MARKUP: Final = re.compile(r"[ !#-%(-.0-;?-~]{1,75}\Z").match
+
+
+def quoted(text: str) -> str:
+    """The quoted-printable form of a text, lines ended by CRLF. Every kind of line end counts as one."""
+    return _encode(with_plain_line_ends(text))
+
+
+def with_plain_line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def tags_of(source: str) -> list[tuple[int, int, str]] | None:
+    """Each tag's place and text, or None where the source holds any whose effect is not certain."""
+    tags = list[tuple[int, int, str]]()
+    position = 0
+    while opening := _OPENING.search(source, position):
+        tag = _TAG.match(source, opening.start())
+        if tag is None:
+            return None
+        position = tag.end()
+        tags.append((tag.start(), position, tag.group()))
+    return tags
+
+
+def quoted_template(source: str) -> str | None:
+    """The template that renders to the quoted-printable form of what `source` renders to (with a `ValueQuoter` as its
+    finalizer and its last line end kept), or None where that is not certain."""
+    source = with_plain_line_ends(source).removesuffix("\n")
+    tags = tags_of(source)
+    if tags is None:
+        return None
+    pieces, position = list[str](), 0
+    for start, end, tag in tags:
+        pieces.append(_closed(source[position:start]))
+        if not tag.startswith("{#"):
+            pieces.append(tag)
+        position = end
+    pieces.append(_closed(source[position:]))
+    return "".join(pieces)
+
+
+class ValueQuoter:
+    """The finalizer of a quoted template: escapes a value as its part demands and encodes it as a piece of its own."""
+
+    __slots__ = ("_calm", "_markup", "met_oddity")
+
+    def __init__(self, *, markup: bool) -> None:
+        self._markup = markup
+        self._calm = _CALM_MARKUP if markup else _CALM_TEXT
+        self.met_oddity = False
+        """A value came by that only the engine itself knows how to print: what was rendered must not be used."""
+
+    def __call__(self, value: object) -> str:
+        if type(value) is str:
+            if self._calm(value):
+                return value + SOFT_BREAK
+            if "\r" in value:  # could be half of a line end whose other half is in the next piece
+                self.met_oddity = True
+                return ""
+            if self._markup:
+                value = _escaped(value)
+            if len(value) <= 75 and value.isascii() and value.isprintable():
+                short = value.replace("=", "=3D")
+                if len(short) <= 75:
+                    return short + SOFT_BREAK if short else ""
+            return _closed(value)
+        if type(value) is int:
+            return f"{value}{SOFT_BREAK}"
+        self.met_oddity = True
+        return ""
+
+
+def _closed(text: str) -> str:
+    encoded = _encode(text)
+    if not encoded or encoded.endswith("\n"):
+        return encoded
+    if len(encoded) - encoded.rfind("\n") > 76:  # a full last line has no room for the break that closes it
+        cut = len(encoded) - 3
+        while "=" in encoded[cut - 2 : cut]:
+            cut -= 1
+        encoded = encoded[:cut] + SOFT_BREAK + encoded[cut:]
+    return encoded + SOFT_BREAK
+
+
+def _encode(text: str) -> str:
+    return binascii.b2a_qp(text.encode()).replace(b"\n", b"\r\n").decode("ascii")
+
+
+def _escaped(value: str) -> str:
+    """As the engine escapes markup, letter by letter."""
+    return (
+        value.replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace('"', "&quot;")
+        .replace("'", "&#x27;")
+        .replace("/", "&#x2f;")
+    )
