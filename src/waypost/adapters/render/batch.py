@@ -64,7 +64,7 @@ class Batch(Generic[Result]):
         everything = list(range(len(self._jobs)))
         await self._work_through(self._main, _cut(everything, _MOST_TOGETHER), in_doubt=False)
         while self._doubtful:
-            _, indexes = self._doubtful.popitem()
+            indexes = self._doubtful.pop(next(iter(self._doubtful)))
             chunks = _cut(indexes[1:], _MOST_TOGETHER_IN_DOUBT)
             chunks.appendleft(indexes[:1])
             await self._work_through(self._quarantine, chunks, in_doubt=True)
@@ -159,11 +159,15 @@ class Batch(Generic[Result]):
 
     def _without_given_up(self, chunk: list[int]) -> list[int]:
         tenant_id = self._jobs[chunk[0]].tenant_id if chunk else ""
-        if self._deaths[tenant_id] < self._suspicion.deaths_allowed(tenant_id):
+        if self._deaths[tenant_id] < self._deaths_allowed(tenant_id):
             return chunk
         for index in chunk:
             self._answers[index] = _GIVEN_UP
         return []
+
+    def _deaths_allowed(self, tenant_id: str) -> int:
+        hopeless = self._suspicion.is_hopeless(tenant_id)
+        return self._limits.deaths_per_call_when_hopeless if hopeless else self._limits.deaths_per_call
 
     def _key(self, index: int) -> VersionKey:
         job = self._jobs[index]

@@ -16,6 +16,7 @@ FUEL: Final = 1_000_000
 _REMOVED_GLOBALS: Final = ("namespace", "debug")
 _REMOVED_FILTERS: Final = ("pprint",)
 
+_END_OF_PATH: Final = re.compile(rb"[A-Za-z_][\w.]*\Z")
 _PATH: Final = re.compile(r"[A-Za-z_]\w{0,63}(?:\.\w{1,64}){0,8}\Z", re.ASCII)
 
 # Why a template stopped, in our words: the engine's own text may hold a variable's value.
@@ -36,7 +37,7 @@ _SENTENCES: Final = {
 }
 
 
-class RenderRefused(Exception):  # noqa: N818
+class RenderRefused(Exception):
     """A message that cannot be made. `message` holds no variable's value; `pointer` names the part of the content."""
 
     def __init__(self, code: str, message: str, pointer: str = "") -> None:
@@ -83,6 +84,16 @@ def refusal_of(error: minijinja.TemplateError, *, part: str, source: str | None,
     return RenderRefused("render_failed", f"{place} {sentence}.", pointer)
 
 
+def _spot(source: bytes, where: tuple[int, int] | None) -> str:
+    """The expression at fault. The engine may point only at its end (`.b.c` of `a.b.c`)."""
+    if where is None:
+        return ""
+    start = where[0]
+    if source[start : start + 1] == b"." and (head := _END_OF_PATH.search(source, max(0, start - 200), start)):
+        start = head.start()
+    return source[start : where[1]].decode(errors="replace")
+
+
 def _syntax_detail(error: minijinja.TemplateError) -> str:
     # Found while compiling, before any variable exists: the words are about the author's own tokens.
     detail = error.detail
@@ -96,8 +107,7 @@ def _missing_name(error: minijinja.TemplateError, source: str | None, context: J
         absent = sorted(mentioned_names(make_environment(), source) - context.keys())
     except minijinja.TemplateError:
         return None
-    where = error.range
-    spot = source.encode()[where[0] : where[1]].decode(errors="replace") if where else ""
+    spot = _spot(source.encode(), error.range)
     if _PATH.match(spot) and (not absent or spot.partition(".")[0] in absent):
         return spot
     return absent[0] if len(absent) == 1 and _PATH.match(absent[0]) else None

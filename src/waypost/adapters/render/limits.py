@@ -27,6 +27,9 @@ class RenderLimits(msgspec.Struct, frozen=True, kw_only=True):
     """A batch whose request would be larger is sent in parts."""
     shelf_bytes: int = 16 * 1024 * 1024
     """Of the sources one child keeps compiled."""
+    deaths_per_call: int = 32
+    """How many children one call may cost for one tenant, before what is left of that tenant's is given up."""
+    deaths_per_call_when_hopeless: int = 2
     worn_rss_bytes: int = 192 * 1024 * 1024
     worn_items: int = 5_000_000
     """A child past either is replaced after its answer."""

@@ -7,6 +7,7 @@ import signal
 import socket
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal, cast
 
@@ -22,7 +23,7 @@ _SOCKET_BUFFER: Final = 1024 * 1024
 _SUICIDES: Final = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
 
 
-class ProcessLost(Exception):  # noqa: N818
+class ProcessLost(Exception):
     """The child died or stood still. `at` is the item it was working on; `certain` that no other can be to blame."""
 
     def __init__(self, kind: Literal["timeout", "crash"], at: int | None, *, certain: bool) -> None:
@@ -80,12 +81,7 @@ class RenderProcess:
     async def close(self) -> None:
         """The child leaves by itself when its pipe closes, or is killed."""
         self._line.hang_up()
-        try:
-            async with asyncio.timeout(_CLOSE_SECONDS):
-                await self._process.wait()
-        except TimeoutError:
-            self._process.kill()
-            await self._process.wait()
+        await self._end()
         self._progress.close()
 
     def abandon(self) -> None:
@@ -106,13 +102,22 @@ class RenderProcess:
         self._stood_still = True
         self._kill()
 
+    async def _end(self) -> int:
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                return await self._process.wait()
+        except TimeoutError:
+            self._kill()
+            return await self._process.wait()
+
     def _kill(self) -> None:
+        # Not `Process.kill`: it polls first, which can take the exit status away from those who wait for it.
         if self._process.returncode is None:
-            self._process.kill()
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGKILL)
 
     async def _post_mortem(self) -> ProcessLost:
-        self._kill()
-        code = await self._process.wait()
+        code = await self._end()
         item, had_full_share = (int.from_bytes(self._progress[i : i + 4], sys.byteorder) for i in (0, 4))
         at = None if item == NOBODY else item
         ran_out_of_time = code == -signal.SIGPROF
@@ -126,7 +131,7 @@ class RenderProcess:
 async def _spawn(pipe: int, page: int) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-s", "-S", "-P", "-B", "-m", "waypost.adapters.render.child", str(pipe), str(page)),
+        *("-s", "-S", "-P", "-m", "waypost.adapters.render.child", str(pipe), str(page)),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,

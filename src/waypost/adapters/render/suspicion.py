@@ -49,9 +49,9 @@ class Suspicion:
     def doubts_tenant(self, tenant_id: str) -> bool:
         return self._is_recent(self._tenants.get(tenant_id), _TENANT_SECONDS)
 
-    def deaths_allowed(self, tenant_id: str) -> int:
-        """How many children one call may cost for this tenant: few, once nothing but deaths came of them."""
-        return 32 if self._deaths_in_a_row.get(tenant_id, 0) < _PATIENCE else 2
+    def is_hopeless(self, tenant_id: str) -> bool:
+        """Nothing but deaths came of the tenant's doubtful work for a long time."""
+        return self._deaths_in_a_row.get(tenant_id, 0) >= _PATIENCE
 
     def _is_recent(self, moment: float | None, seconds: float) -> bool:
         return moment is not None and self._clock.monotonic() - moment < seconds
