@@ -20,7 +20,7 @@ from waypost.kernel.work import Transaction
 from waypost.recipients.merge import Merge, merge
 from waypost.recipients.model import CheckedFields, Person, RecipientKind, StoredAddress, StoredRecipient
 from waypost.recipients.ports import AddressStore, RecipientStore
-from waypost.recipients.rules import check_attributes, is_minted
+from waypost.recipients.rules import check_attributes
 
 MOST_ERRORS: Final = 100
 
@@ -173,7 +173,7 @@ def _refuse_unknown(mentions: Iterable[Mention], known: Mapping[str, StoredRecip
     errors: list[FieldError] = []
     for mention in mentions:
         row = known.get(mention.external_id)
-        if row is None and (mention.must_exist or is_minted(mention.external_id)):
+        if row is None and mention.must_exist:
             message = "There is no recipient of this id. Give an object with its address to make one."
             errors.append(FieldError(pointer=mention.pointer, code="unknown_recipient", message=message))
         elif row is not None and row.erased_at is not None:

@@ -20,7 +20,7 @@ from waypost.recipients.model import (
 )
 from waypost.recipients.people import Found, Mention, People, mint_external_id, refuse_all
 from waypost.recipients.ports import AddressStore
-from waypost.recipients.rules import check_external_id, check_fields
+from waypost.recipients.rules import check_external_id, check_fields, is_minted
 
 _KEPT_UNDER: Final = {Channel.EMAIL: Channel.EMAIL, Channel.SMS: PHONE, Channel.WHATSAPP: PHONE, Channel.VOICE: PHONE}
 _FIELD_OF: Final = {Channel.EMAIL: "email", PHONE: "phone"}
@@ -86,14 +86,9 @@ class Resolver:
                 errors.append(FieldError(pointer=field_pointer, code="ambiguous_recipient", message=message))
                 continue
             external_id = meant[0] if meant else minted.setdefault(_spot(anchor), mint_external_id(self._clock))
-            _mention(
-                mentions,
-                external_id,
-                anchor.position,
-                anchor.pointer,
-                anchor.said,
-                newcomer_kind=RecipientKind.ANONYMOUS,
-            )
+            blank = Mention(external_id, anchor.position, anchor.pointer, must_exist=bool(meant))
+            blank.newcomer_kind = RecipientKind.ANONYMOUS
+            _say(mentions.setdefault(external_id, blank), anchor.position, anchor.said)
         refuse_all(errors)
 
     async def _owners(
@@ -129,7 +124,11 @@ def _read(
         if anchor is not None:
             anchors.append(anchor)
         elif target.id is not None:
-            _mention(mentions, target.id, position, at, said, must_exist=target.must_exist)
+            # Of a plain string and an object with the same id, the object may make the person.
+            must_exist = target.must_exist or is_minted(target.id)
+            mention = mentions.setdefault(target.id, Mention(target.id, position, at, must_exist))
+            mention.must_exist = mention.must_exist and must_exist
+            _say(mention, position, said)
     refuse_all(errors)
     return mentions, anchors
 
@@ -143,22 +142,8 @@ def _anchor(said: CheckedFields, position: int, pointer: str, key: TenantKey) ->
     return None
 
 
-def _mention(
-    mentions: dict[str, Mention],
-    external_id: str,
-    position: int,
-    pointer: str,
-    said: CheckedFields,
-    *,
-    must_exist: bool = False,
-    newcomer_kind: RecipientKind = RecipientKind.USER,
-) -> None:
-    mention = mentions.get(external_id)
-    if mention is None:
-        mention = Mention(external_id, position, pointer, must_exist, newcomer_kind)
-        mentions[external_id] = mention
+def _say(mention: Mention, position: int, said: CheckedFields) -> None:
     mention.position = min(mention.position, position)
-    mention.must_exist = mention.must_exist and must_exist
     mention.sayings.append(said)
 
 
