@@ -33,7 +33,7 @@ SCOPE = Scope(
 )
 
 
-@pytest.mark.parametrize(("before", "after"), product(TenantStatus, TenantStatus))
+@pytest.mark.parametrize(("before", "after"), list(product(TenantStatus, TenantStatus)))
 def test_only_listed_transitions_are_legal(before: TenantStatus, after: TenantStatus) -> None:
     if after is before or after in TRANSITIONS[before]:
         check_transition(before, after)
