@@ -1,0 +1,159 @@
+# ruff: noqa: ASYNC110, PT012
+"""The bell wakes other processes, rarely enough to cost nothing, and its silence is never mistaken for quiet."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import asyncpg
+import pytest
+
+from waypost.adapters.postgres.notify import CHANNEL, Bell, Listener
+from waypost.adapters.postgres.work import PgWork
+from waypost.kernel.clock import VirtualClock
+
+Connect = Callable[..., Awaitable[asyncpg.Connection]]
+
+
+@pytest.fixture
+async def bell(database: Any, clock: VirtualClock) -> AsyncIterator[Bell]:
+    made = Bell(database.api, clock)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def listener(database: Any, clock: VirtualClock) -> AsyncIterator[Listener]:
+    made = Listener(database.worker, clock)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def heard(connect: Connect) -> asyncio.Queue[str]:
+    """Everything that is rung, payloads and all."""
+    rung: asyncio.Queue[str] = asyncio.Queue()
+    connection = await connect("worker")
+    await connection.add_listener(CHANNEL, lambda *args: rung.put_nowait(args[3]))
+    return rung
+
+
+async def listening(listener: Listener, admin: asyncpg.Connection, seconds: float = 60) -> asyncio.Task[bool]:
+    """A wait that has begun, with its ear open."""
+    task = asyncio.create_task(listener.wait(seconds))
+    query = (
+        "select count(*) from pg_stat_activity where application_name = 'waypost listener' and query ilike 'listen%'"
+    )
+    while not await admin.fetchval(query):
+        await asyncio.sleep(0.001)
+    return task
+
+
+async def test_a_ring_wakes_a_waiting_listener(bell: Bell, listener: Listener, admin: asyncpg.Connection):
+    task = await listening(listener, admin)
+    bell.ring()
+    assert await asyncio.wait_for(task, 5) is True
+
+
+async def test_without_a_ring_the_wait_ends_by_itself(
+    listener: Listener, admin: asyncpg.Connection, clock: VirtualClock
+):
+    task = await listening(listener, admin, seconds=2)
+    await clock.advance(1.9)
+    assert not task.done()
+    await clock.advance(0.2)
+    assert await asyncio.wait_for(task, 5) is False
+
+
+async def test_a_ring_between_two_waits_is_not_lost(bell: Bell, listener: Listener, admin: asyncpg.Connection):
+    task = await listening(listener, admin)
+    bell.ring()
+    assert await task is True
+    await admin.execute(f"notify {CHANNEL}")
+    await admin.execute(f"notify {CHANNEL}")
+    assert await asyncio.wait_for(listener.wait(60), 5) is True
+
+
+async def test_many_rings_within_50_ms_are_two_without_payload(
+    bell: Bell, heard: asyncio.Queue[str], clock: VirtualClock
+):
+    bell.ring()
+    assert await asyncio.wait_for(heard.get(), 5) == ""
+    for _ in range(100):
+        bell.ring()
+    assert heard.empty()
+    await clock.advance(0.049)
+    assert heard.empty()
+    await clock.advance(0.002)
+    assert await asyncio.wait_for(heard.get(), 5) == ""
+    await clock.advance(10)
+    await bell.close()
+    assert heard.empty()
+
+
+async def test_a_ring_owed_at_closing_is_still_rung(bell: Bell, heard: asyncio.Queue[str]):
+    bell.ring()
+    await asyncio.wait_for(heard.get(), 5)
+    bell.ring()
+    await bell.close()
+    assert await asyncio.wait_for(heard.get(), 5) == ""
+
+
+async def test_it_rings_after_the_commit_and_not_after_a_rollback(
+    bell: Bell, heard: asyncio.Queue[str], api_work: PgWork, clock: VirtualClock
+):
+    with pytest.raises(KeyError):
+        async with api_work.begin("acme") as tx:
+            tx.after_commit(bell.ring)
+            raise KeyError
+    async with api_work.begin("acme") as tx:
+        tx.after_commit(bell.ring)
+        await clock.advance(1)
+        assert heard.empty()
+    await asyncio.wait_for(heard.get(), 5)
+    assert heard.empty()
+
+
+async def test_a_dead_connection_is_noticed_reopened_and_everything_is_swept(
+    listener: Listener, admin: asyncpg.Connection, bell: Bell
+):
+    assert listener.take_missed() is True, "before the first wait nothing was heard"
+    task = await listening(listener, admin)
+    assert listener.take_missed() is True
+    assert listener.take_missed() is False
+    await admin.fetch(
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'waypost listener'"
+    )
+    assert await asyncio.wait_for(task, 5) is True, "whoever waits is woken"
+    task = await listening(listener, admin)
+    assert listener.take_missed() is True
+    bell.ring()
+    assert await asyncio.wait_for(task, 5) is True
+    assert listener.take_missed() is False
+
+
+async def test_a_bell_whose_connection_died_rings_again(
+    bell: Bell, heard: asyncio.Queue[str], admin: asyncpg.Connection, clock: VirtualClock
+):
+    bell.ring()
+    await asyncio.wait_for(heard.get(), 5)
+    await clock.advance(1)
+    await admin.fetch(
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'waypost bell'"
+    )
+    bell.ring()
+    await asyncio.wait_for(heard.get(), 5)
+
+
+async def test_a_database_that_is_away_breaks_neither(clock: VirtualClock):
+    nowhere = "postgresql://u:p@127.0.0.1:1/x"
+    bell, listener = Bell(nowhere, clock), Listener(nowhere, clock)
+    bell.ring()
+    await bell.close()
+    task = asyncio.create_task(listener.wait(2))
+    while not task.done():
+        await clock.advance(3)
+        await asyncio.sleep(0.001)
+    assert task.result() is False
+    assert listener.take_missed() is True
+    await listener.close()
