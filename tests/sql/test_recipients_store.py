@@ -10,6 +10,7 @@ import pytest
 from msgspec import UNSET
 
 from waypost.adapters.postgres.audit import PgAuditStore
+from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.recipients import PgAddressStore, PgRecipientStore
 from waypost.adapters.postgres.tenants import PgKeyring
 from waypost.adapters.postgres.work import PgWork
@@ -457,3 +458,36 @@ async def test_tenants_are_apart(desk: Desk) -> None:
         key = await desk.keyring.of(tx)
         with pytest.raises(SealBroken):
             key.unwrap(ours.wrapped_key, place("data_key", "acme", ours.recipient_id))
+
+
+async def test_the_api_s_role_reaches_people_by_index(
+    desk: Desk, admin: asyncpg.Connection, connect: Callable[..., Awaitable[asyncpg.Connection]]
+) -> None:
+    await admin.execute(
+        """
+        insert into waypost.recipients (tenant_id, id, external_id, kind, data_key, created_at, updated_at)
+        select 'acme', gen_random_uuid(), 'user-' || n, 'user', '', now(), now() from generate_series(1, 20000) n;
+        insert into waypost.addresses
+            (tenant_id, id, recipient_id, channel, hash, ciphertext, status, given_at, created_at, updated_at)
+        select 'acme', gen_random_uuid(), id, 1, 'sha256:' || encode(sha256(external_id::bytea), 'hex'), '', 'active',
+               now(), now(), now()
+        from waypost.recipients;
+        analyze waypost.recipients, waypost.addresses
+        """
+    )
+    ids = [row["id"] for row in await admin.fetch("select id from waypost.recipients limit 100")]
+    hashes = [row["hash"] for row in await admin.fetch("select hash from waypost.addresses limit 100")]
+    api = await connect("api")
+    await api.execute("select set_config('app.tenant_id', 'acme', false)")
+    statements = load("recipients")
+    for name, arguments in (
+        ("by_external_ids", ("acme", [f"user-{number}" for number in range(100)])),
+        ("lock_recipients", ("acme", ids)),
+        ("addresses_of_recipients", ("acme", ids)),
+        ("owners_of_addresses", ("acme", 1, hashes)),
+        ("page_of_recipients", ("acme", None, 21)),
+        ("revoke_addresses", ("acme", ids, desk.clock.now())),
+    ):
+        plan = "\n".join(row[0] for row in await api.fetch("explain (costs off) " + statements[name], *arguments))
+        assert "Index" in plan, (name, plan)
+        assert "Seq Scan" not in plan, (name, plan)

@@ -58,9 +58,11 @@ class Tenants:
         return tenant
 
     async def get(self, tx: Transaction, scope: Scope, tenant_id: str) -> Tenant:
-        """Any key may read its own tenant; the others are the platform's to read."""
-        if tenant_id != scope.tenant_id or scope.is_platform:
+        """Any key may read its own tenant. For a tenant's key there are no others; for the platform's, by scope."""
+        if scope.is_platform:
             scope.demand(Permission.TENANTS_MANAGE)
+        elif tenant_id != scope.tenant_id:
+            raise _not_found()
         return await self._find(tx, tenant_id)
 
     async def page(
@@ -111,5 +113,9 @@ class Tenants:
         known = tenant_id != PLATFORM and is_slug(tenant_id)
         tenant = await self._store.find(tx, tenant_id, for_change=for_change) if known else None
         if tenant is None:
-            raise NotFound("There is no tenant of this id.")
+            raise _not_found()
         return tenant
+
+
+def _not_found() -> NotFound:
+    return NotFound("There is no tenant of this id.")
