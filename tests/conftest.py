@@ -29,6 +29,8 @@ from waypost.adapters.postgres.migrate import migrate
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
 from waypost.adapters.postgres.provision import API, DBA, LOGIN_ROLES, OWNER, WORKER, provision
 from waypost.adapters.postgres.work import PgWork
+from waypost.adapters.vault.keyring import LocalVault
+from waypost.adapters.vault.masterkey import MasterKey
 from waypost.kernel.clock import SystemClock, VirtualClock
 
 TEMPLATE: Final = "waypost_template"
@@ -230,12 +232,21 @@ def clock() -> VirtualClock:
     return VirtualClock()
 
 
+@pytest.fixture(scope="session")
+def vault() -> LocalVault:
+    return LocalVault(MasterKey(bytes(range(32))))
+
+
 @pytest.fixture
-async def make_tenant(admin: asyncpg.Connection) -> Callable[..., Awaitable[str]]:
+async def make_tenant(admin: asyncpg.Connection, vault: LocalVault) -> Callable[..., Awaitable[str]]:
     """`await make_tenant("acme", mode="live", status="active")` inserts a tenant and returns its id."""
 
     async def make(
-        tenant_id: str = "acme", *, mode: str = "sandbox", status: str = "active", wrapped_key: bytes = bytes(60)
+        tenant_id: str = "acme",
+        *,
+        mode: str = "sandbox",
+        status: str = "active",
+        wrapped_key: bytes | None = None,
     ) -> str:
         now = datetime.now(UTC)
         await admin.execute(
@@ -244,7 +255,7 @@ async def make_tenant(admin: asyncpg.Connection) -> Callable[..., Awaitable[str]
             tenant_id,
             mode,
             status,
-            wrapped_key,
+            vault.new_tenant_key(tenant_id) if wrapped_key is None else wrapped_key,
             now,
         )
         return tenant_id
