@@ -47,7 +47,7 @@ class Outcome:
     code: int | None = None
     """The vendor's own number, for SMTP the reply code."""
     reply: str | None = None
-    """The vendor's own words: valid UTF-8, no control characters, at most 1,000 characters. May name an address: seal it."""
+    """The vendor's words: valid UTF-8, no control characters, at most 1,000 of them. May name an address: seal it."""
     reference: str | None = None
     """The vendor's id of what it took, cleaned, at most 200 characters."""
     latency_ms: int = 0

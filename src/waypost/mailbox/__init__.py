@@ -1,0 +1,1 @@
+"""The catch-all: what sandbox tenants send arrives here and nowhere else."""

@@ -1,0 +1,65 @@
+"""Only what we signed is taken for ours."""
+
+import hashlib
+import hmac
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from waypost.mailbox import return_path
+
+tenants = st.from_regex(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", fullmatch=True)
+moments = st.integers(0, 2**47 - 1)
+notifications = st.builds(lambda ms, rest: UUID(int=(ms << 80) | rest), moments, st.integers(0, 2**80 - 1))
+
+
+def sign(purpose: str, message: bytes) -> bytes:
+    return hmac.new(b"key-" + purpose.encode(), message, hashlib.sha256).digest()
+
+
+@given(tenants, notifications)
+def test_what_is_made_is_read_and_genuine(tenant: str, notification: UUID) -> None:
+    address = return_path.make(tenant, notification, sign)
+    local, _, domain = address.partition("@")
+    assert len(local) <= 64
+    assert domain == f"{tenant}.sandbox.invalid"
+    for spelling in (address, address.upper()):
+        found = return_path.read(spelling)
+        assert found is not None
+        assert (found.tenant_id, found.notification_id) == (tenant, notification)
+        assert found.is_genuine(sign)
+        assert not found.is_genuine(lambda purpose, message: sign("other", message))
+
+
+@given(notifications, st.integers(0, 44), st.sampled_from("0123456789abcdef"))
+def test_any_change_breaks_the_proof(notification: UUID, place: int, letter: str) -> None:
+    address = return_path.make("acme", notification, sign)
+    changed = address[:place] + letter + address[place + 1 :]
+    found = return_path.read(changed)
+    assert changed == address or found is None or not found.is_genuine(sign)
+
+
+def test_a_proof_holds_for_one_tenant() -> None:
+    address = return_path.make("acme", UUID(int=1), sign)
+    found = return_path.read(address.replace("@acme.", "@other."))
+    assert found is not None
+    assert not found.is_genuine(sign)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "jane@example.com",
+        "b-01hx@acme.sandbox.invalid",
+        "b-01hx0000000000000000000000-0123456789abcdef@acme.sandbox.invalid.example.com",
+        "b-01hx0000000000000000000000-0123456789abcdef@sandbox.invalid",
+        "b-71hx0000000000000000000000-0123456789abcdef@_platform.sandbox.invalid",
+        "b-7zzzzzzzzzzzzzzzzzzzzzzzzz-0123456789abcdef@acme.sandbox.invalid",
+        "b-01hx0000000000000000000000-0123456789abcdef@acme.sandbox.invalid\n",
+    ],
+)
+def test_anything_else_is_not_read(address: str) -> None:
+    assert return_path.read(address) is None
