@@ -31,6 +31,7 @@ from waypost.templates.rules import refused_below, write_only_names
 from waypost.templates.versions import Versions
 
 DEDUPE_KEPT: Final = timedelta(days=30)
+_STOPPED: Final = OutboxKind.NOTIFICATION_SUPPRESSED
 
 
 class Submit:
@@ -177,10 +178,7 @@ class Submit:
         if notes:
             await self._store.add_notes(tx, retention_of(drafts[0].row.category), now, notes)
         stopped = [one.row.id for one in drafts if not one.goes_out]
-        if stopped:
-            await self._outbox.append(
-                tx, [News(kind=OutboxKind.NOTIFICATION_SUPPRESSED, subject_id=id_) for id_ in stopped]
-            )
+        await self._outbox.append(tx, [News(kind=_STOPPED, subject_id=notification_id) for notification_id in stopped])
 
 
 def _refused_rendering(
