@@ -1,6 +1,7 @@
 """`python -m waypost.api`: one API process, and its metrics on a port of their own."""
 
 import asyncio
+from contextlib import suppress
 
 from prometheus_client import CollectorRegistry
 
@@ -8,16 +9,19 @@ from waypost.api.app import create_app
 from waypost.api.metrics import metrics_app
 from waypost.api.server import server_of
 from waypost.bootstrap.api import open_app
+from waypost.bootstrap.ports import claim_port
 from waypost.bootstrap.process import run
 from waypost.settings import Settings
 
 
 async def serve(settings: Settings, stop: asyncio.Event) -> None:
     registry = CollectorRegistry()
+    port = claim_port(settings.host, settings.port, "--port")
+    metrics_port = claim_port(settings.metrics_host, settings.api_metrics_port, "--metrics-port")
     async with open_app(settings) as app:
         servers = [
-            server_of(create_app(app, registry=registry), settings.host, settings.port),
-            server_of(metrics_app(registry), settings.metrics_host, settings.api_metrics_port),
+            server_of(create_app(app, registry=registry), settings.host, port),
+            server_of(metrics_app(registry), settings.metrics_host, metrics_port),
         ]
         serving = [asyncio.create_task(server.serve()) for server in servers]
         stopped = asyncio.create_task(stop.wait())
@@ -25,8 +29,10 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
         stopped.cancel()
         for server in servers:
             server.stop()
-        async with asyncio.timeout(settings.drain):
-            await asyncio.gather(*serving)
+        # Whoever has not been answered by then asks again, with the same Idempotency-Key.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(settings.drain):
+                await asyncio.gather(*serving)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from waypost.bootstrap import App
 from waypost.kernel.errors import MalformedRequest, NotFound, WaypostError
 
 
-ENDPOINTS: Final[tuple[Endpoint, ...]] = (
+ALL_ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *notifications.ENDPOINTS,
     *recipients.ENDPOINTS,
     *templates.ENDPOINTS,
@@ -33,7 +33,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
 
 
 def create_app(app: App, *, limits: Limits | None = None, registry: CollectorRegistry | None = None) -> ASGIApp:
-    endpoints = ENDPOINTS
+    endpoints = ALL_ENDPOINTS
     router = Litestar(
         [
             # These come first: where one is there, Litestar does not make its own.

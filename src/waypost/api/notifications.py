@@ -22,6 +22,7 @@ from waypost.api.notification_shapes import (
 )
 from waypost.api.recipients import FIELD_CODES
 from waypost.api.shapes import Listing, NoBody, NoQuery
+from waypost.api.templates import CONTENT_CODES
 from waypost.kernel import ids
 from waypost.kernel.tenancy import Permission
 
@@ -54,13 +55,15 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
     answer=AcceptedView,
     status=202,
     refusals={
-        403: ["tenant_onboarding", "tenant_suspended"],
+        403: ["tenant_onboarding"],
         422: [
             *FIELD_CODES,
+            *CONTENT_CODES,
             "ambiguous_recipient",
             "before_send_at",
             "content_or_template",
             "in_the_past",
+            "invalid_variables",
             "too_far_ahead",
             "unknown_template",
         ],
@@ -79,7 +82,7 @@ async def send_notification(call: Call[NewNotification, NoQuery]) -> AcceptedVie
     """Stored before it is answered, sent right after. One bad member of `to` refuses the whole call and is named by
     its pointer; a member that may not be written to comes back as `suppressed`, with the reason."""
     command = command_of(call.body, call.idempotency_key)
-    return show_accepted(await call.app.notifications.submit.submit(call.tx, call.scope, command))
+    return show_accepted(await call.app.notifications.submit(call.tx, call.scope, command))
 
 
 @endpoint(
@@ -134,7 +137,7 @@ async def get_timeline(call: Call[NoBody, NoQuery]) -> TimelineView:
     Permission.NOTIFICATIONS_READ,
     summary="Read what was or will be sent",
     answer=ContentView,
-    refusals={404: ["erased"], 422: ["render_failed", "render_timeout", "render_too_large"]},
+    refusals={404: ["erased"], 422: CONTENT_CODES},
     answer_example={
         "subject": "Hello Jane",
         "html": "<p>Welcome, Jane</p>",
@@ -155,7 +158,7 @@ async def get_content(call: Call[NoBody, NoQuery]) -> ContentView:
     Permission.NOTIFICATIONS_SEND,
     summary="Cancel a notification",
     answer=NotificationView,
-    refusals={409: ["not_cancellable"]},
+    refusals={403: ["tenant_onboarding"], 409: ["not_cancellable"]},
     answer_example=_NOTIFICATION | {"status": "cancelled", "attempts": 0},
 )
 async def cancel_notification(call: Call[NoBody, NoQuery]) -> NotificationView:
@@ -184,6 +187,7 @@ async def get_request(call: Call[NoBody, NoQuery]) -> RequestView:
     Permission.NOTIFICATIONS_SEND,
     summary="Cancel all that one call made",
     answer=RequestView,
+    refusals={403: ["tenant_onboarding"]},
     answer_example={"id": _REQUEST_ID, "notifications": [_NOTIFICATION | {"status": "cancelled", "attempts": 0}]},
 )
 async def cancel_request(call: Call[NoBody, NoQuery]) -> RequestView:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from waypost.api.endpoint import Endpoint
+from waypost.tenants.rules import READING
 
 _EVERYWHERE: Final[dict[int, tuple[str, ...]]] = {
     400: (
@@ -14,7 +15,8 @@ _EVERYWHERE: Final[dict[int, tuple[str, ...]]] = {
         "unstorable_character",
     ),
     401: ("missing_key", "unauthenticated"),
-    403: ("forbidden", "missing_scope", "tenant_deleting"),
+    403: ("missing_scope", "other_tenant", "tenant_deleting", "tenant_required"),
+    404: ("unknown_tenant",),
     408: ("body_too_slow",),
     413: ("body_too_large",),
     415: ("unsupported_content_encoding", "unsupported_media_type"),
@@ -52,6 +54,8 @@ def refusals_of(endpoint: Endpoint) -> dict[int, tuple[str, ...]]:
     add(400, *_BODY)
     if "{" in endpoint.path:
         add(404, "not_found")
+    if endpoint.permission not in READING:
+        add(403, "tenant_suspended")
     if endpoint.method == "POST":
         add(400, "invalid_idempotency_key")
         add(409, "in_progress")

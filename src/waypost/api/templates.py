@@ -105,7 +105,25 @@ _VERSION: Final = {
 _RENDERED: Final = {"subject": "Order 7 is paid", "html": "<p>Thank you.</p>", "text": "Thank you."}
 _NO_TEMPLATE: Final = ["template_not_found"]
 _NO_VERSION: Final = ["template_not_found", "version_not_found"]
-CONTENT_CODES: Final = ["template_syntax", "template_too_large", "template_refused", "render_failed", "render_timeout"]
+CONTENT_CODES: Final = [
+    "missing_variable",
+    "render_failed",
+    "render_timeout",
+    "render_too_large",
+    "template_crashed",
+    "template_refused",
+    "template_syntax",
+    "template_timeout",
+    "too_large",
+]
+SCHEMA_CODES: Final = [
+    "invalid_schema",
+    "remote_reference",
+    "schema_crashed",
+    "schema_timeout",
+    "too_deep",
+    "too_large",
+]
 
 
 @endpoint(
@@ -175,7 +193,7 @@ async def get_template(call: Call[NoBody, NoQuery]) -> TemplateView:
     answer=VersionView,
     status=201,
     audited=True,
-    refusals={404: _NO_TEMPLATE, 422: [*CONTENT_CODES, "invalid_schema"]},
+    refusals={404: _NO_TEMPLATE, 422: [*CONTENT_CODES, *SCHEMA_CODES]},
     body_example={"content": {"subject": "Order {{ order }} is paid", "html": "<p>Thank you.</p>"}},
     answer_example=_VERSION,
 )
@@ -257,7 +275,7 @@ async def publish_version(call: Call[NoBody, NoQuery]) -> VersionView:
     summary="Try a version with sample variables",
     body=Preview,
     answer=RenderedView,
-    refusals={404: _NO_VERSION, 422: [*CONTENT_CODES, "invalid_variables", "render_too_large"]},
+    refusals={404: _NO_VERSION, 422: [*CONTENT_CODES, "invalid_variables"]},
     body_example={"variables": {"order": 7}},
     answer_example=_RENDERED,
 )

@@ -1,0 +1,181 @@
+"""The whole API on a real database, and a caller that checks every answer against the OpenAPI document."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import httpx
+import msgspec
+import pytest
+
+from waypost.adapters.postgres.audit import PgAuditStore
+from waypost.adapters.postgres.idempotency import PgIdempotencyStore
+from waypost.adapters.postgres.pool import PoolOptions, open_pool
+from waypost.adapters.postgres.recipients import PgAddressStore, PgRecipientStore
+from waypost.adapters.postgres.templates import PgTemplateStore
+from waypost.adapters.postgres.tenants import PgApiKeyStore, PgKeyring, PgTenantStore
+from waypost.adapters.postgres.work import PgWork
+from waypost.adapters.render.pool import RenderPool
+from waypost.adapters.vault.keyring import LocalVault
+from waypost.adapters.vault.masterkey import MasterKey
+from waypost.api.app import ALL_ENDPOINTS, create_app
+from waypost.api.endpoint import Endpoint
+from waypost.api.refusals import refusals_of
+from waypost.bootstrap import App
+from waypost.bootstrap.readiness import Readiness
+from waypost.kernel.clock import SystemClock
+from waypost.kernel.tenancy import PLATFORM, PLATFORM_ONLY, Permission
+from waypost.kernel.vocabulary import TenantMode
+from waypost.recipients.people import People
+from waypost.recipients.records import Recipients
+from waypost.templates.publish import Templates
+from waypost.tenants.access import Access
+from waypost.tenants.accounts import Tenants
+from waypost.tenants.audit import Audit
+from waypost.tenants.idempotency import Idempotency
+from waypost.tenants.keys import ApiKeys
+from waypost.tenants.platform import create_platform_key, ensure_platform, operator_scope
+
+TENANT_SCOPES = tuple(permission for permission in Permission if permission not in PLATFORM_ONLY)
+
+
+@pytest.fixture
+async def app(database: Any) -> AsyncIterator[App]:
+    pool = await open_pool(database.api, PoolOptions(application_name="surfaces", min_size=0, max_size=8))
+    clock = SystemClock()
+    work, vault = PgWork(pool), LocalVault(MasterKey(bytes(32)))
+    tenant_store, key_store = PgTenantStore(), PgApiKeyStore()
+    await ensure_platform(work, tenant_store, vault, clock)
+    keyring = PgKeyring(vault)
+    audit = Audit(PgAuditStore(), clock)
+    access = Access(work=work, keys=key_store, tenants=tenant_store, clock=clock)
+    recipients, addresses = PgRecipientStore(), PgAddressStore()
+    people = People(recipients=recipients, addresses=addresses, keyring=keyring, clock=clock)
+    renderer = RenderPool(clock=clock)
+    yield cast(
+        App,
+        SimpleNamespace(
+            clock=clock,
+            work=work,
+            access=access,
+            audit=audit,
+            idempotency=Idempotency(store=PgIdempotencyStore(), keyring=keyring, clock=clock),
+            tenants=Tenants(store=tenant_store, audit=audit, vault=vault, access=access, clock=clock),
+            keys=ApiKeys(store=key_store, tenants=tenant_store, audit=audit, access=access, clock=clock),
+            recipients=Recipients(people=people, recipients=recipients, addresses=addresses, audit=audit, clock=clock),
+            templates=Templates(store=PgTemplateStore(), renderer=renderer, keyring=keyring, clock=clock, audit=audit),
+            readiness=Readiness(pool),
+            mailbox=None,
+        ),
+    )
+    await renderer.close()
+    pool.terminate()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Api:
+    """A caller with a key. Whatever it is answered must be documented, in status, code and shape."""
+
+    client: httpx.AsyncClient
+    app: App
+    key: str = ""
+    tenant: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    async def __call__(self, method: str, path: str, body: object = None, **options: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        headers |= {**self.headers, **options.pop("headers", {})}
+        if body is not None:
+            options["content"] = body if isinstance(body, bytes) else json.dumps(body).encode()
+            headers.setdefault("Content-Type", "application/json")
+        answer = await self.client.request(method, path, headers=headers, **options)
+        check_documented(method, path, answer)
+        return answer
+
+    async def ok(self, method: str, path: str, body: object = None, **options: Any) -> Any:
+        answer = await self(method, path, body, **options)
+        assert answer.is_success, answer.text
+        return answer.json() if answer.content else None
+
+    async def refused(self, method: str, path: str, body: object = None, **options: Any) -> tuple[int, str, list[str]]:
+        """Status, code and the pointers of a refusal."""
+        answer = await self(method, path, body, **options)
+        assert not answer.is_success, answer.text
+        problem = answer.json()
+        return answer.status_code, problem["code"], [error["pointer"] for error in problem["errors"]]
+
+    async def make_tenant(self, tenant_id: str, **fields: Any) -> "Api":
+        """A tenant and a caller with a key of every scope that a tenant's key may carry."""
+        scope = operator_scope("rid_test")
+        async with self.app.work.begin(PLATFORM) as tx:
+            await self.app.tenants.create(
+                tx, scope, tenant_id=tenant_id, name=tenant_id, mode=TenantMode.SANDBOX, **fields
+            )
+        return await self.with_scopes(tenant_id, *TENANT_SCOPES)
+
+    async def with_scopes(self, tenant_id: str, *scopes: Permission) -> "Api":
+        async with self.app.work.begin(PLATFORM) as tx:
+            made = await self.app.keys.create(
+                tx, operator_scope("rid_test"), name="test", scopes=scopes, tenant_id=tenant_id
+            )
+        return Api(client=self.client, app=self.app, key=made.secret, tenant=tenant_id)
+
+    def acting(self, **headers: str) -> "Api":
+        return Api(client=self.client, app=self.app, key=self.key, tenant=self.tenant, headers=headers)
+
+
+def endpoint_at(method: str, path: str) -> Endpoint | None:
+    bare = path.partition("?")[0]
+    for endpoint in ALL_ENDPOINTS:
+        pattern = re.sub(r"{\w+}", "[^/]+", re.escape(endpoint.path).replace(r"\{", "{").replace(r"\}", "}"))
+        if endpoint.method == method and re.fullmatch(pattern, bare):
+            return endpoint
+    return None
+
+
+def check_documented(method: str, path: str, answer: httpx.Response) -> None:
+    assert answer.headers["waypost-request-id"].startswith("rid_")
+    endpoint = endpoint_at(method, path)
+    if endpoint is None:
+        return
+    if answer.is_success:
+        assert answer.status_code == endpoint.status
+        if endpoint.answer is not None:
+            msgspec.json.decode(answer.content, type=endpoint.answer)
+        return
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert list(problem) == ["type", "title", "status", "code", "detail", "request_id", "errors"]
+    assert problem["request_id"] == answer.headers["waypost-request-id"]
+    assert problem["type"] == f"/problems/{problem['code']}"
+    if problem["code"] == "no_such_path":
+        return
+    documented = refusals_of(endpoint)
+    assert problem["status"] in documented, f"{method} {path}: {answer.text}"
+    assert problem["code"] in documented[problem["status"]], f"{method} {path}: {answer.text}"
+
+
+@pytest.fixture
+async def anonymous(app: App) -> AsyncIterator[Api]:
+    transport = httpx.ASGITransport(create_app(app), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://waypost") as client:
+        yield Api(client=client, app=app)
+
+
+@pytest.fixture
+async def platform(anonymous: Api) -> Api:
+    made = await create_platform_key(anonymous.app.work, anonymous.app.keys, name="test", request_id="rid_test")
+    return Api(client=anonymous.client, app=anonymous.app, key=made.secret, tenant=PLATFORM)
+
+
+@pytest.fixture
+async def acme(anonymous: Api) -> Api:
+    return await anonymous.make_tenant("acme")
+
+
+@pytest.fixture
+async def globex(anonymous: Api) -> Api:
+    return await anonymous.make_tenant("globex")
