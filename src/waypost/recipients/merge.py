@@ -11,6 +11,7 @@ from msgspec import UnsetType
 from waypost.kernel.address import Address
 from waypost.kernel.clock import Clock
 from waypost.kernel.ids import mint
+from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.vault import TenantKey, place
 from waypost.kernel.vocabulary import Channel
 from waypost.recipients.model import AddressStatus, CheckedFields, Person, StoredAddress
@@ -37,27 +38,44 @@ def merge(
 ) -> Merge:
     """Applies the sayings in order. Nothing is marked as changed that ends as it was."""
     result = Merge(person)
-    attributes = person.attributes
-    row = person.row
+    before = person.row
+    kind, locale, timezone, attributes = before.kind, before.locale, before.timezone, person.attributes
     for said in sayings:
+        kind = said.kind or kind
+        locale = locale if isinstance(said.locale, UnsetType) else said.locale
+        timezone = timezone if isinstance(said.timezone, UnsetType) else said.timezone
         attributes = merge_attributes(attributes, said.attributes)
-        row = replace(
-            row,
-            kind=said.kind or row.kind,
-            locale=row.locale if isinstance(said.locale, UnsetType) else said.locale,
-            timezone=row.timezone if isinstance(said.timezone, UnsetType) else said.timezone,
-        )
         for channel, address in said.addresses.items():
             _merge_address(tenant_id, result, channel, address, tenant_key, clock)
-    if attributes != person.attributes:
-        sealed = person.key.seal(msgspec.json.encode(attributes), place("attributes", tenant_id, row.id))
-        row = replace(row, attributes=sealed if attributes else None)
-    result.moved = row.timezone != person.row.timezone
-    result.changed = row != person.row or bool(result.added or result.fronted or result.revoked)
+    result.moved = timezone != before.timezone
+    rewritten = not _same_json(attributes, person.attributes)
+    described = (kind, locale, timezone) != (before.kind, before.locale, before.timezone) or rewritten
+    result.changed = described or bool(result.added or result.fronted or result.revoked)
     if result.changed:
-        row = replace(row, version=row.version + 1, updated_at=clock.now())
-    result.person = replace(result.person, row=row, attributes=attributes)
+        row = replace(
+            before,
+            kind=kind,
+            locale=locale,
+            timezone=timezone,
+            attributes=_seal_attributes(tenant_id, person, attributes) if rewritten else before.attributes,
+            version=before.version + 1,
+            updated_at=clock.now(),
+        )
+        result.person = replace(result.person, row=row, attributes=attributes)
     return result
+
+
+def _same_json(one: JsonObject, other: JsonObject) -> bool:
+    """Python holds True, 1 and 1.0 for equal; JSON does not."""
+    if one is other:
+        return True
+    return one == other and msgspec.json.encode(one, order="sorted") == msgspec.json.encode(other, order="sorted")
+
+
+def _seal_attributes(tenant_id: str, person: Person, attributes: JsonObject) -> bytes | None:
+    if not attributes:
+        return None
+    return person.key.seal(msgspec.json.encode(attributes), place("attributes", tenant_id, person.row.id))
 
 
 def _merge_address(
@@ -76,7 +94,10 @@ def _merge_address(
         return
     if known is not None:
         front = replace(known, given_at=given_at)
-        result.fronted[known.id] = given_at
+        if known in result.added:
+            result.added = [front if added is known else added for added in result.added]
+        else:
+            result.fronted[known.id] = given_at
     else:
         address_id = mint(clock)
         front = StoredAddress(
@@ -98,6 +119,8 @@ def _merge_address(
 
 
 def _drop(result: Merge, addresses: Sequence[StoredAddress]) -> None:
+    if not addresses:
+        return
     gone = {address.id for address in addresses}
     just_added = {address.id for address in result.added}
     result.added = [address for address in result.added if address.id not in gone]
