@@ -1,5 +1,6 @@
 """Tenants, keys and the one entry point, on the real database and as the API's role."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -110,6 +111,14 @@ async def test_the_platform_is_set_up_once_and_knows_its_master_key(front: Front
         with pytest.raises(Misconfigured) as refusal:
             await check
         assert refusal.value.code == "master_key_wrong"
+
+
+async def test_two_processes_that_set_up_at_once_agree_on_the_key(
+    api_work: PgWork, clock: VirtualClock, admin: asyncpg.Connection
+) -> None:
+    await asyncio.gather(*[ensure_platform(api_work, PgTenantStore(), VAULT, clock) for _ in range(6)])
+    await verify_master_key(api_work, PgTenantStore(), VAULT)
+    assert await admin.fetchval("select count(*) from waypost.tenants") == 1
 
 
 async def test_a_database_that_was_never_set_up_says_so(api_work: PgWork) -> None:

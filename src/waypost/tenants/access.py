@@ -1,6 +1,8 @@
 """The one entry point: a presented key becomes a Scope, or the call ends here."""
 
+from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Forbidden, NotFound, Unauthenticated, Unavailable
@@ -26,7 +28,7 @@ class Access:
         self._clock = clock
         self._owners = ShortMemory[bytes, KeyOwner](clock, seconds=REMEMBERED_SECONDS, most=_MOST_REMEMBERED)
         self._standings = ShortMemory[str, Tenant](clock, seconds=REMEMBERED_SECONDS, most=_MOST_REMEMBERED)
-        self._uses = ShortMemory[object, bool](clock, seconds=USE_NOTED_EVERY_SECONDS, most=_MOST_REMEMBERED)
+        self._uses = ShortMemory[UUID, datetime](clock, seconds=USE_NOTED_EVERY_SECONDS, most=_MOST_REMEMBERED)
 
     async def authenticate(self, secret: str | None, tenant_header: str | None, request_id: str) -> Scope:
         """`secret` is what followed `Bearer `; `tenant_header` the value of `Waypost-Tenant`, if any."""
@@ -40,9 +42,9 @@ class Access:
         await self._note_use(owner)
         return scope
 
-    def forget_key(self, key: object) -> None:
+    def forget_key(self, key_id: UUID) -> None:
         """A key was revoked here: feel it at once."""
-        self._owners.forget(lambda owner: owner.key_id == key)
+        self._owners.forget(lambda owner: owner.key_id == key_id)
 
     def forget_tenant(self, tenant_id: str) -> None:
         """A tenant's status changed here: feel it at once."""
@@ -91,12 +93,13 @@ class Access:
         return tenant
 
     async def _note_use(self, owner: KeyOwner) -> None:
-        if self._uses.recall(owner.key_id):
+        if self._uses.recall(owner.key_id) is not None:
             return
-        self._uses.keep(owner.key_id, True)  # noqa: FBT003
+        now = self._clock.now()
+        self._uses.keep(owner.key_id, now)
         try:
             async with self._work.begin(owner.tenant_id) as tx:
-                await self._keys.note_use(tx, owner.tenant_id, owner.key_id, self._clock.now())
+                await self._keys.note_use(tx, owner.tenant_id, owner.key_id, now)
         except Unavailable:
             # A call is not refused because its time could not be written down.
             return
