@@ -35,6 +35,7 @@ BOMBS = {
     "include of itself": "{% include 'html' %}",
     "extends itself": "{% extends 'html' %}",
     "doubling list": "{% set l=[1] %}" + "{% set l=[l,l] %}" * 60 + "{{ l }}",
+    "minus chain behind a string that hides it": '{{ "}}" ~ ' + "-" * 20_000 + "1 }}",
     "much output": "{% for i in range(10000) %}{{ 'x'*100000 }}{% endfor %}",
     "indent": "{{ ('a\n'*100000)|indent(100000) }}",
 }
@@ -56,6 +57,29 @@ async def test_a_bomb_is_refused_in_time_and_others_are_served(bomb: str, pool: 
     (other,) = await pool.render([job("<p>{{ name }}</p>", tenant="calm", name="Jo")])
     assert isinstance(other, RenderedParts)
     assert other.html == "<p>Jo</p>"
+
+
+async def test_a_crash_of_the_compiler_is_a_refusal_of_that_part(pool: RenderPool) -> None:
+    bomb = '{{ "}}" ~ ' + "-" * 20_000 + "1 }}"
+    for content, pointer in (
+        (Content(subject=bomb, html="x"), "/subject"),
+        (Content(subject="s", html=bomb), "/html"),
+        (Content(subject="s", html="x", text=bomb), "/text"),
+    ):
+        report = await pool.check("attacker", content)
+        assert [(error.pointer, error.code) for error in report.errors] == [(pointer, "template_crashed")]
+
+
+async def test_slow_content_is_served_apart_and_completely(pool: RenderPool, job: Make) -> None:
+    """Under the limit that kills, above what anybody else should wait for."""
+    slow = "{% set s=range(40000)|list %}{% for i in range(n) %}{{ s|sort|first }}{% endfor %}"
+    version = uuid4()
+    (first,) = await pool.render([job(slow, tenant="slow", version=version, n=45)])
+    assert isinstance(first, RenderedParts)
+    answers = await pool.render([job(slow, tenant="slow", version=version, n=45) for _ in range(12)])
+    assert all(isinstance(answer, RenderedParts) for answer in answers)
+    assert pool._suspicion.doubts(("slow", version))  # pyright: ignore[reportPrivateUsage]
+    assert not pool._suspicion.doubts(("calm", version))  # pyright: ignore[reportPrivateUsage]
 
 
 async def test_one_of_five_hundred_fails_and_the_others_go(pool: RenderPool, job: Make) -> None:
@@ -98,13 +122,13 @@ async def test_several_culprits_among_several_tenants(pool: RenderPool, job: Mak
 
 
 async def test_what_is_left_of_a_tenant_that_only_kills_is_given_up(clock: VirtualClock, job: Make) -> None:
-    pool = RenderPool(clock=clock, limits=RenderLimits(deaths_per_call=3))
+    pool = RenderPool(clock=clock, limits=RenderLimits(doubtful_cpu_seconds=0.8))
     bombs = [job('{{ "%2000000000d"|format(1) }}', tenant="noisy") for _ in range(30)]
     answers = await pool.render([*bombs, *(job("<p>fine</p>", tenant="calm") for _ in range(30))])
     await pool.close()
 
     assert all(isinstance(answer, RenderFailure) for answer in answers[:30])
-    assert sum("too much of this tenant's content" in str(answer) for answer in answers) == 27
+    assert sum("too much time went into content" in str(answer) for answer in answers) == 27
     assert all(isinstance(answer, RenderedParts) for answer in answers[30:])
 
 

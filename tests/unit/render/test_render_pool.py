@@ -140,7 +140,7 @@ async def test_a_child_that_is_killed_from_outside_blames_nobody(pool: RenderPoo
 
 
 async def test_a_child_that_stands_still_is_killed_and_its_work_done_again(clock: VirtualClock, job: Make) -> None:
-    pool = RenderPool(clock=clock, limits=RenderLimits(wall_seconds=0.2, batch_cpu_seconds=0.1))
+    pool = RenderPool(clock=clock, limits=RenderLimits(wall_seconds=0.3))
     await pool.render([job("1")])
     (child,) = children()
     os.kill(child, signal.SIGSTOP)

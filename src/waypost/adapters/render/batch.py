@@ -2,14 +2,12 @@
 
 Jobs nobody doubts go together to the main lane. When a child dies there, the progress page names the culprit; it
 answers with a failure, and the rest of its version goes to the quarantine lane, while everything else simply runs
-again: rendering has no effects.
+again: rendering has no effects. Slow content moves to the quarantine lane too.
 """
 
-from collections import Counter, deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Final, Generic, TypeVar
-
-import structlog
 
 from waypost.adapters.render import wire
 from waypost.adapters.render.errand import Errand
@@ -25,14 +23,12 @@ Result = TypeVar("Result")
 _MOST_TOGETHER: Final = 500
 _MOST_TOGETHER_IN_DOUBT: Final = 50
 
-_log = structlog.get_logger(__name__)
-
 LOSSES: Final = {
     "timeout": RenderFailure(code="render_timeout", message="The content takes too long to render."),
     "crash": RenderFailure(code="render_failed", message="The content needs too much memory or nests too deeply."),
 }
 _GIVEN_UP: Final = RenderFailure(
-    code="render_failed", message="Not rendered: too much of this tenant's content stopped the renderer."
+    code="render_failed", message="Not rendered: too much time went into content of this tenant that fails or is slow."
 )
 _UNSENDABLE: Final = RenderFailure(
     code="render_failed", message="The data is too large, nests too deeply, or holds a number beyond 64 bits."
@@ -58,7 +54,7 @@ class Batch(Generic[Result]):
         self._limits = limits
         self._answers: list[Result | RenderFailure | None] = [None] * len(jobs)
         self._doubtful: dict[VersionKey, list[int]] = {}
-        self._deaths: Counter[str] = Counter()
+        self._spent: defaultdict[str, float] = defaultdict(float)
 
     async def run(self) -> list[Result | RenderFailure]:
         everything = list(range(len(self._jobs)))
@@ -75,17 +71,16 @@ class Batch(Generic[Result]):
             chunk = self._without_given_up(chunks.popleft()) if in_doubt else self._without_doubtful(chunks.popleft())
             if not chunk:
                 continue
-            outcome = await self._ask(lane, chunk)
+            outcome = await self._ask(lane, chunk, in_doubt=in_doubt)
             if isinstance(outcome, ProcessLost):
                 again = self._after_death(chunk, outcome, in_doubt=in_doubt)
             elif outcome is None:
                 again = self._split(chunk)
             else:
-                self._note_success(chunk[:outcome], in_doubt=in_doubt)
                 again = [chunk[outcome:]]
             chunks.extendleft(reversed(again))
 
-    async def _ask(self, lane: Lane, chunk: list[int]) -> int | ProcessLost | None:
+    async def _ask(self, lane: Lane, chunk: list[int], *, in_doubt: bool) -> int | ProcessLost | None:
         """How many of the chunk's jobs are answered now; None where they cannot travel in one request."""
         jobs = [self._jobs[index] for index in chunk]
 
@@ -98,10 +93,12 @@ class Batch(Generic[Result]):
             if len(request) > self._limits.request_bytes:
                 return None
             child.shelf.commit(plan)
-            child.worn, results = self._errand.read(await child.ask(request, len(jobs)))
+            toll, results = self._errand.read(await child.ask(request))
+            child.worn = toll.worn
             for index, result in zip(chunk, results, strict=False):
                 self._answers[index] = result
-            return len(results)
+            self._take_note(chunk[: len(results)], toll, in_doubt=in_doubt)
+            return len(results) or None
 
         try:
             return await lane.use(jobs[0].tenant_id, exchange)
@@ -114,15 +111,8 @@ class Batch(Generic[Result]):
             return self._split(chunk)
         culprit = chunk[min(lost.at or 0, len(chunk) - 1)]
         job = self._jobs[culprit]
-        self._deaths[job.tenant_id] += 1
-        self._suspicion.blame(job.tenant_id, job.version_id)
-        _log.warning(
-            "a content stopped its render process",
-            action="render.child_lost",
-            kind=lost.kind,
-            tenant_id=job.tenant_id,
-            version_id=str(job.version_id),
-        )
+        self._spent[job.tenant_id] += self._limits.item_cpu_seconds
+        self._suspicion.blame(job.tenant_id, job.version_id, lost.kind)
         rest = [index for index in chunk if index != culprit]
         if lost.certain or (in_doubt and not rest):
             self._answers[culprit] = LOSSES[lost.kind]
@@ -137,12 +127,16 @@ class Batch(Generic[Result]):
         middle = len(chunk) // 2
         return [chunk[:middle], chunk[middle:]]
 
-    def _note_success(self, indexes: list[int], *, in_doubt: bool) -> None:
-        for key in {self._key(index) for index in indexes}:
-            if in_doubt:
-                self._suspicion.acquit(key[0])
-            else:
-                self._suspicion.trust(key)
+    def _take_note(self, answered: list[int], toll: wire.Toll, *, in_doubt: bool) -> None:
+        slow = {self._key(answered[at]) for at in toll.slow if at < len(answered)}
+        for key in slow:
+            self._suspicion.set_apart(*key)
+        for key in {self._key(index) for index in answered} - slow:
+            self._suspicion.trust(key)
+        if in_doubt and answered:
+            tenant_id, _ = self._key(answered[0])
+            self._spent[tenant_id] += toll.cpu_seconds
+            self._suspicion.acquit(tenant_id)
 
     def _without_doubtful(self, chunk: list[int]) -> list[int]:
         verdicts: dict[VersionKey, bool] = {}
@@ -159,15 +153,13 @@ class Batch(Generic[Result]):
 
     def _without_given_up(self, chunk: list[int]) -> list[int]:
         tenant_id = self._jobs[chunk[0]].tenant_id if chunk else ""
-        if self._deaths[tenant_id] < self._deaths_allowed(tenant_id):
+        hopeless = self._suspicion.is_hopeless(tenant_id)
+        limit = self._limits.hopeless_cpu_seconds if hopeless else self._limits.doubtful_cpu_seconds
+        if self._spent[tenant_id] < limit:
             return chunk
         for index in chunk:
             self._answers[index] = _GIVEN_UP
         return []
-
-    def _deaths_allowed(self, tenant_id: str) -> int:
-        hopeless = self._suspicion.is_hopeless(tenant_id)
-        return self._limits.deaths_per_call_when_hopeless if hopeless else self._limits.deaths_per_call
 
     def _key(self, index: int) -> VersionKey:
         job = self._jobs[index]

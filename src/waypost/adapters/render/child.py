@@ -6,7 +6,6 @@ pool reads from the progress page who was to blame, starts another child and goe
 
 import mmap
 import os
-import resource
 import socket
 import sys
 from collections.abc import Callable
@@ -60,29 +59,30 @@ class _Workshop:
         self._items_done = 0
 
     def answer(self, ask: wire.Ask) -> wire.Reply:
+        self._budget.begin_batch()
         match ask:
             case wire.RenderAsk():
                 self._stock(ask.forget, ask.learn)
                 rendered = self._work(ask.jobs, self._render, _rendered_size)
-                return wire.RenderReply(self._is_worn(), rendered)
+                return wire.RenderReply(self._end_batch(), rendered)
             case wire.ComposeAsk():
                 self._stock(ask.forget, ask.learn)
                 composed = self._work(ask.jobs, self._compose, len)
-                return wire.ComposeReply(self._is_worn(), composed)
+                return wire.ComposeReply(self._end_batch(), composed)
             case wire.CheckAsk():
-                self._budget.begin_batch(1)
                 faults, mentioned = check_content(ask.content, self._budget.begin_item)
-                return wire.CheckReply(self._is_worn(), faults, mentioned)
+                return wire.CheckReply(self._end_batch(), faults, mentioned)
             case wire.ValidateAsk():
-                self._begin_single()
-                return wire.SchemaReply(self._is_worn(), self._schemas.validate(bytes(ask.schema), ask.variables))
+                self._budget.begin_item(0)
+                faults = self._schemas.validate(bytes(ask.schema), ask.variables)
+                return wire.SchemaReply(self._end_batch(), faults)
             case wire.CheckSchemaAsk():
-                self._begin_single()
-                return wire.SchemaReply(self._is_worn(), check_schema(bytes(ask.schema)))
+                self._budget.begin_item(0)
+                faults = check_schema(bytes(ask.schema))
+                return wire.SchemaReply(self._end_batch(), faults)
 
-    def _begin_single(self) -> None:
-        self._budget.begin_batch(1)
-        self._budget.begin_item(0)
+    def _end_batch(self) -> wire.Toll:
+        return self._budget.end_batch(self._items_done)
 
     def _stock(self, forget: list[int], learn: list[wire.Lesson]) -> None:
         for slot in forget:
@@ -99,10 +99,10 @@ class _Workshop:
     def _work(
         self, jobs: list[_Job], make: Callable[[_Job], _Result], size_of: Callable[[_Result], int]
     ) -> list[_Result | wire.Failed]:
-        budget, results, size = self._budget, list[_Result | wire.Failed](), 0
-        budget.begin_batch(len(jobs))
+        results, size = list[_Result | wire.Failed](), 0
         for index, job in enumerate(jobs):
-            budget.begin_item(index)
+            if not self._budget.begin_item(index):
+                break
             try:
                 result = make(job)
             except Exception as error:
@@ -114,10 +114,6 @@ class _Workshop:
                 break
         self._items_done += len(results)
         return results
-
-    def _is_worn(self) -> bool:
-        resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        return resident > self._limits.worn_rss_bytes or self._items_done > self._limits.worn_items
 
 
 def _rendered_size(rendered: wire.Rendered) -> int:
@@ -135,12 +131,12 @@ def _failure(error: Exception) -> wire.Failed:
             return wire.Failed("render_failed", f"The content cannot be rendered ({type(error).__name__}).", "")
 
 
-def _rehearse(workshop: _Workshop) -> None:
+def _rehearse(workshop: _Workshop) -> wire.Reply:
     """Meets every kind of trouble once, because the libraries import some of their modules only then."""
     workshop.answer(wire.CheckAsk(wire.Parts("{{ name }}", "<p>{{ name", "{% if name %}")))
     schema = msgspec.Raw(wire.encoder.encode({"required": ["name"], "properties": {"age": {"type": "integer"}}}))
     workshop.answer(wire.CheckSchemaAsk(schema))
-    workshop.answer(wire.ValidateAsk(schema, {"age": "é"}))
+    return workshop.answer(wire.ValidateAsk(schema, {"age": "é"}))
 
 
 def main() -> None:
@@ -154,14 +150,11 @@ def main() -> None:
     os.dup2(0, 2)
     budget = CpuBudget(limits, memoryview(page).cast("I"))
     workshop = _Workshop(limits, budget)
-    _rehearse(workshop)
-    budget.end_batch()
+    greeting = _rehearse(workshop)
     confine(limits)
-    pipe.send(wire.SchemaReply(worn=False, faults=[]))
+    pipe.send(greeting)
     while (request := pipe.receive()) is not None:
-        reply = workshop.answer(wire.ask_decoder.decode(request))
-        budget.end_batch()
-        pipe.send(reply)
+        pipe.send(workshop.answer(wire.ask_decoder.decode(request)))
     os._exit(0)
 
 

@@ -3,23 +3,27 @@
 import os
 import resource
 import signal
+import sys
 import time
 from typing import Final
 
 from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.wire import Toll
 
 PROGRESS_BYTES: Final = 4096
 NOBODY: Final = 0xFFFF_FFFF
 """In the progress page: no item is being worked on."""
 
 _MOST_OPEN_FILES: Final = 16
+_RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1024
 
 
 def confine(limits: RenderLimits) -> None:
     """Call once everything needed is imported: afterwards no file and no socket can be opened at all."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (_MOST_OPEN_FILES, _MOST_OPEN_FILES))
     _use_up_descriptors()
@@ -34,28 +38,45 @@ def _use_up_descriptors() -> None:
 
 
 class CpuBudget:
-    """Kills this process, by the kernel's own timer, when an item or a batch uses more CPU than it may.
+    """Counts the CPU time of a batch, and has the kernel kill this process when one item takes more than it may.
 
-    `progress` is shared with the pool: it tells which item was being worked on when the process died, and whether that
-    item had its full share of time (then it is the culprit) or merely came last in an expensive batch.
+    `progress` is shared with the pool: it tells which item was being worked on when the process died.
     """
 
     def __init__(self, limits: RenderLimits, progress: memoryview) -> None:
         self._limits = limits
         self._progress = progress
-        self._batch_end = 0.0
+        self._batch_began = 0.0
+        self._item_began = 0.0
+        self._slow: list[int] = []
         progress[0] = NOBODY
 
-    def begin_batch(self, items: int) -> None:
-        self._batch_end = time.process_time() + self._limits.batch_cpu(items)
+    def begin_batch(self) -> None:
+        self._batch_began = self._item_began = time.process_time()
+        self._slow = []
 
-    def begin_item(self, index: int) -> None:
-        share = self._limits.item_cpu_seconds
-        left = self._batch_end - time.process_time()
-        self._progress[1] = left >= share
+    def begin_item(self, index: int) -> bool:
+        """False where the batch has had its time, and what is left of it should be asked again."""
+        now = time.process_time()
+        self._note_if_slow(now)
+        if now - self._batch_began > self._limits.batch_cpu_seconds:
+            return False
+        self._item_began = now
         self._progress[0] = index
-        signal.setitimer(signal.ITIMER_PROF, min(share, max(left, 0.001)))
+        signal.setitimer(signal.ITIMER_PROF, self._limits.item_cpu_seconds)
+        return True
 
-    def end_batch(self) -> None:
+    def end_batch(self, items_done: int) -> Toll:
         signal.setitimer(signal.ITIMER_PROF, 0)
+        now = time.process_time()
+        self._note_if_slow(now)
         self._progress[0] = NOBODY
+        return Toll(now - self._batch_began, self._slow, self._is_worn(items_done))
+
+    def _note_if_slow(self, now: float) -> None:
+        if now - self._item_began > self._limits.slow_cpu_seconds and self._progress[0] != NOBODY:
+            self._slow.append(self._progress[0])
+
+    def _is_worn(self, items_done: int) -> bool:
+        resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
+        return resident > self._limits.worn_rss_bytes or items_done > self._limits.worn_items

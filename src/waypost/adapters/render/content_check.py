@@ -10,7 +10,7 @@ from waypost.adapters.render.rendition import PARTS, content_of, refuse_trouble
 from waypost.adapters.render.wire import Fault, Parts
 
 
-def check_content(content: Parts, begin_item: Callable[[int], None]) -> tuple[list[Fault], list[str]]:
+def check_content(content: Parts, begin_item: Callable[[int], object]) -> tuple[list[Fault], list[str]]:
     """Faults by pointer, and the top-level names the content reads. `begin_item` is told which part comes next."""
     faults: list[Fault] = []
     mentioned: set[str] = set()

@@ -18,8 +18,8 @@ _compose_decoder: Final = msgspec.msgpack.Decoder(wire.ComposeReply)
 class Errand(Protocol[Result]):
     def ask(self, plan: Plan, jobs: Sequence[RenderJob]) -> wire.Ask: ...
 
-    def read(self, reply: bytearray) -> tuple[bool, Sequence[Result | RenderFailure]]:
-        """Whether the child is worn out, and the results it gives, perhaps fewer than asked for."""
+    def read(self, reply: bytearray) -> tuple[wire.Toll, Sequence[Result | RenderFailure]]:
+        """What it cost, and the results, perhaps fewer than asked for."""
         ...
 
 
@@ -28,9 +28,9 @@ class RenderParts:
         items = [(slot, job.context) for slot, job in zip(plan.slots, jobs, strict=True)]
         return wire.RenderAsk(plan.forget, plan.learn, items)
 
-    def read(self, reply: bytearray) -> tuple[bool, Sequence[RenderedParts | RenderFailure]]:
+    def read(self, reply: bytearray) -> tuple[wire.Toll, Sequence[RenderedParts | RenderFailure]]:
         answer = _render_decoder.decode(reply)
-        return answer.worn, [
+        return answer.toll, [
             _failure(each) if isinstance(each, wire.Failed) else _parts(each) for each in answer.results
         ]
 
@@ -44,9 +44,9 @@ class ComposeMail:
             items.append((slot, job.context, job.head))
         return wire.ComposeAsk(plan.forget, plan.learn, items)
 
-    def read(self, reply: bytearray) -> tuple[bool, Sequence[bytes | RenderFailure]]:
+    def read(self, reply: bytearray) -> tuple[wire.Toll, Sequence[bytes | RenderFailure]]:
         answer = _compose_decoder.decode(reply)
-        return answer.worn, [_failure(each) if isinstance(each, wire.Failed) else each for each in answer.results]
+        return answer.toll, [_failure(each) if isinstance(each, wire.Failed) else each for each in answer.results]
 
 
 def _parts(rendered: wire.Rendered) -> RenderedParts:

@@ -17,7 +17,7 @@ _MOST_WAITING: Final = 512
 class Lane:
     """`keep_idle` false: children leave as soon as nobody waits for them."""
 
-    def __init__(self, limits: RenderLimits, *, size: int, keep_idle: bool, most_waiting_of_one: int = 512) -> None:
+    def __init__(self, limits: RenderLimits, *, size: int, keep_idle: bool, most_waiting_of_one: int) -> None:
         self._limits = limits
         self._keep_idle = keep_idle
         self._most_waiting_of_one = most_waiting_of_one
@@ -34,6 +34,10 @@ class Lane:
         self._errands.add(errand)
         errand.add_done_callback(self._forget)
         return await asyncio.shield(errand)
+
+    async def warm(self) -> None:
+        """Starts a child ahead of the first caller."""
+        await self.use("", _nothing)
 
     async def close(self) -> None:
         self._closed = True
@@ -57,7 +61,7 @@ class Lane:
 
     async def _hold(self, work: Callable[[RenderProcess], Awaitable[_T]]) -> _T:
         try:
-            child = self._idle.pop() if self._idle else await RenderProcess.start(self._limits)
+            child = await self._take_child()
             try:
                 result = await work(child)
             except BaseException:
@@ -71,7 +75,19 @@ class Lane:
         finally:
             self._places.release()
 
+    async def _take_child(self) -> RenderProcess:
+        while self._idle:
+            child = self._idle.pop()
+            if child.is_alive:
+                return child
+            await child.close()
+        return await RenderProcess.start(self._limits)
+
     def _forget(self, errand: asyncio.Task[Any]) -> None:
         self._errands.discard(errand)
         if not errand.cancelled():
             errand.exception()
+
+
+async def _nothing(_child: RenderProcess) -> None:
+    return None

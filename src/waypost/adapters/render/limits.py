@@ -13,29 +13,27 @@ class RenderLimits(msgspec.Struct, frozen=True, kw_only=True):
     The wall clock is only the net under it, for a child that stands still."""
 
     memory_bytes: int = 512 * 1024 * 1024
-    item_cpu_seconds: float = 0.5
+    item_cpu_seconds: float = 0.3
+    """An item that takes longer kills its child."""
+    slow_cpu_seconds: float = 0.05
+    """Content with an item that takes longer is served apart from the others."""
     batch_cpu_seconds: float = 1.0
-    batch_cpu_seconds_per_item: float = 0.005
-    wall_seconds: float = 8.0
+    """A child answers early, with fewer results than asked for, once it has worked this long."""
+    wall_seconds: float = 10.0
     message_bytes: int = 2 * 1024 * 1024
     """Of one rendered message, all parts together."""
     reply_pause_bytes: int = 16 * 1024 * 1024
-    """A child answers early, with fewer results than asked for, once its answer is this large."""
+    """Or once its answer is this large."""
     frame_bytes: int = 32 * 1024 * 1024
     """Of one request or reply on the pipe."""
     request_bytes: int = 8 * 1024 * 1024
     """A batch whose request would be larger is sent in parts."""
     shelf_bytes: int = 16 * 1024 * 1024
     """Of the sources one child keeps compiled."""
-    deaths_per_call: int = 32
-    """How many children one call may cost for one tenant, before what is left of that tenant's is given up."""
-    deaths_per_call_when_hopeless: int = 2
+    doubtful_cpu_seconds: float = 10.0
+    """What one call may spend on a tenant's doubtful content, before what is left of it is given up."""
+    hopeless_cpu_seconds: float = 0.5
+    """The same, for a tenant of whose doubtful content nothing comes but deaths."""
     worn_rss_bytes: int = 192 * 1024 * 1024
     worn_items: int = 5_000_000
     """A child past either is replaced after its answer."""
-
-    def batch_cpu(self, items: int) -> float:
-        return self.batch_cpu_seconds + self.batch_cpu_seconds_per_item * items
-
-    def wall(self, items: int) -> float:
-        return self.wall_seconds + 2 * self.batch_cpu(items)

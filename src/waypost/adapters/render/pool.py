@@ -25,6 +25,7 @@ from waypost.templates.ports import ContentReport, RenderedParts, RenderFailure,
 _Result = TypeVar("_Result")
 
 _POINTERS: Final = ("/subject", "/html", "/text")
+_MOST_WAITING: Final = 128
 _MOST_WAITING_IN_QUARANTINE: Final = 16
 
 _check_decoder: Final = msgspec.msgpack.Decoder(wire.CheckReply)
@@ -34,9 +35,13 @@ _schema_decoder: Final = msgspec.msgpack.Decoder(wire.SchemaReply)
 class RenderPool:
     def __init__(self, *, clock: Clock, size: int = 1, limits: RenderLimits | None = None) -> None:
         self._limits = limits or RenderLimits()
-        self._main = Lane(self._limits, size=size, keep_idle=True)
+        self._main = Lane(self._limits, size=size, keep_idle=True, most_waiting_of_one=_MOST_WAITING)
         self._quarantine = Lane(self._limits, size=1, keep_idle=False, most_waiting_of_one=_MOST_WAITING_IN_QUARANTINE)
         self._suspicion = Suspicion(clock)
+
+    async def warm(self) -> None:
+        """Starts a child ahead of the first message, which then need not wait for it."""
+        await self._main.warm()
 
     async def render(self, jobs: Sequence[RenderJob]) -> Sequence[RenderedParts | RenderFailure]:
         return await self._batch(jobs, RenderParts())
@@ -52,10 +57,12 @@ class RenderPool:
         try:
             reply = await self._ask(lane, tenant_id, request)
         except ProcessLost as lost:
-            self._suspicion.blame(tenant_id)
+            self._suspicion.blame(tenant_id, None, lost.kind)
             pointer = _POINTERS[lost.at] if lost.at is not None and lost.at < len(_POINTERS) else ""
             return _report(_loss(lost, pointer))
         answer = _check_decoder.decode(reply)
+        if answer.toll.slow:
+            self._suspicion.set_apart(tenant_id, None)
         return ContentReport(errors=_field_errors(answer.faults), mentioned=frozenset(answer.mentioned))
 
     async def validate(self, schema: JsonObject, variables: Mapping[str, object]) -> Sequence[FieldError]:
@@ -66,10 +73,13 @@ class RenderPool:
         culprit = f"schema:{blake2b(raw, digest_size=16).hexdigest()}"
         lane = self._quarantine if self._suspicion.doubts_tenant(culprit) else self._main
         try:
-            return _field_errors(_schema_decoder.decode(await self._ask(lane, culprit, request)).faults)
+            answer = _schema_decoder.decode(await self._ask(lane, culprit, request))
         except ProcessLost as lost:
-            self._suspicion.blame(culprit)
+            self._suspicion.blame(culprit, None, lost.kind)
             return [_schema_loss(lost)]
+        if answer.toll.slow:
+            self._suspicion.set_apart(culprit, None)
+        return _field_errors(answer.faults)
 
     async def check_schema(self, schema: JsonObject) -> Sequence[FieldError]:
         try:
@@ -108,7 +118,7 @@ class RenderPool:
         """One question that stands alone; asked a second time where its child died of something else."""
 
         async def exchange(child: RenderProcess) -> bytearray:
-            return await child.ask(request, 1)
+            return await child.ask(request)
 
         try:
             return await lane.use(who, exchange)

@@ -20,7 +20,10 @@ from waypost.kernel.errors import Unavailable
 _START_SECONDS: Final = 30.0
 _CLOSE_SECONDS: Final = 2.0
 _SOCKET_BUFFER: Final = 1024 * 1024
-_SUICIDES: Final = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
+_OWN_DOING: Final = frozenset(
+    {signal.SIGPROF, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE}
+)
+"""Signals that nobody else sends."""
 
 
 class ProcessLost(Exception):
@@ -54,7 +57,13 @@ class RenderProcess:
         with theirs, tempfile.TemporaryFile() as shared:
             shared.truncate(PROGRESS_BYTES)
             page = mmap.mmap(shared.fileno(), PROGRESS_BYTES)
-            process = await _spawn(theirs.fileno(), shared.fileno())
+            try:
+                process = await _spawn(theirs.fileno(), shared.fileno())
+            except BaseException as error:
+                ours.close()
+                if isinstance(error, OSError):
+                    raise Unavailable("No render process can be started.", code="renderer_unavailable") from error
+                raise
         _, line = await loop.create_unix_connection(lambda: _Line(limits.frame_bytes), sock=ours)
         child = cls(limits, process, line, page)
         try:
@@ -70,10 +79,14 @@ class RenderProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    async def ask(self, request: bytearray, items: int) -> bytearray:
+    @property
+    def is_alive(self) -> bool:
+        return self._process.returncode is None and not self._line.is_closed
+
+    async def ask(self, request: bytearray) -> bytearray:
         """The reply's bytes. Raises ProcessLost; the child is then gone."""
         try:
-            return await self._exchange(request, self._limits.wall(items))
+            return await self._exchange(request, self._limits.wall_seconds)
         except ProcessLost:
             await self.close()
             raise
@@ -118,14 +131,10 @@ class RenderProcess:
 
     async def _post_mortem(self) -> ProcessLost:
         code = await self._end()
-        item, had_full_share = (int.from_bytes(self._progress[i : i + 4], sys.byteorder) for i in (0, 4))
+        item = int.from_bytes(self._progress[:4], sys.byteorder)
         at = None if item == NOBODY else item
-        ran_out_of_time = code == -signal.SIGPROF
-        return ProcessLost(
-            "timeout" if ran_out_of_time or self._stood_still else "crash",
-            at,
-            certain=at is not None and ((ran_out_of_time and had_full_share == 1) or -code in _SUICIDES),
-        )
+        kind = "timeout" if code == -signal.SIGPROF or self._stood_still else "crash"
+        return ProcessLost(kind, at, certain=at is not None and -code in _OWN_DOING)
 
 
 async def _spawn(pipe: int, page: int) -> asyncio.subprocess.Process:
@@ -158,11 +167,15 @@ class _Line(asyncio.BufferedProtocol):
         self._buffer, self._done, self._in_head = self._head, 0, True
 
     async def ask(self, request: bytearray) -> bytearray:
-        if self._transport is None or self._transport.is_closing():
+        if self._transport is None or self.is_closed:
             raise ConnectionResetError
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(request)
         return await self._answer
+
+    @property
+    def is_closed(self) -> bool:
+        return self._transport is None or self._transport.is_closing()
 
     def hang_up(self) -> None:
         if self._transport is not None:

@@ -1,8 +1,10 @@
-"""Who killed render children lately. Their work goes to a child of its own, so that others need not wait behind it."""
+"""Who killed or held up render children lately. A child of their own serves them, so that nobody waits behind them."""
 
 from collections import OrderedDict
 from typing import Final, TypeVar
 from uuid import UUID
+
+import structlog
 
 from waypost.adapters.render.shelf import VersionKey
 from waypost.kernel.clock import Clock
@@ -12,6 +14,8 @@ _VERSION_SECONDS: Final = 600.0
 _MOST_REMEMBERED: Final = 10_000
 _PATIENCE: Final = 64
 
+
+_log = structlog.get_logger(__name__)
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -25,13 +29,25 @@ class Suspicion:
         self._deaths_in_a_row: OrderedDict[str, int] = OrderedDict()
         self._proven: OrderedDict[VersionKey, None] = OrderedDict()
 
-    def blame(self, tenant_id: str, version_id: UUID | None = None) -> None:
+    def blame(self, tenant_id: str, version_id: UUID | None, kind: str) -> None:
+        """A child died of this content, or of something of the tenant's that is no version yet."""
+        _remember(self._deaths_in_a_row, tenant_id, self._deaths_in_a_row.get(tenant_id, 0) + 1)
+        self.set_apart(tenant_id, version_id)
+        _log.warning(
+            "a content stopped its render process",
+            action="render.child_lost",
+            kind=kind,
+            tenant_id=tenant_id,
+            version_id=str(version_id) if version_id else None,
+        )
+
+    def set_apart(self, tenant_id: str, version_id: UUID | None) -> None:
+        """The content is slow, or worse."""
         now = self._clock.monotonic()
+        _remember(self._tenants, tenant_id, now)
         if version_id is not None:
             _remember(self._versions, (tenant_id, version_id), now)
             self._proven.pop((tenant_id, version_id), None)
-        _remember(self._tenants, tenant_id, now)
-        _remember(self._deaths_in_a_row, tenant_id, self._deaths_in_a_row.get(tenant_id, 0) + 1)
 
     def acquit(self, tenant_id: str) -> None:
         """Something of the tenant's doubtful work went well."""

@@ -76,26 +76,36 @@ class Fault(msgspec.Struct, array_like=True, frozen=True):
     message: str
 
 
+class Toll(msgspec.Struct, array_like=True, frozen=True):
+    """What an answer cost."""
+
+    cpu_seconds: float
+    slow: list[int]
+    """The items that took longer than any honest content does."""
+    worn: bool
+    """The child should be replaced."""
+
+
 class RenderReply(msgspec.Struct, array_like=True, frozen=True):
     """May hold fewer results than jobs were asked: the rest is asked again."""
 
-    worn: bool
+    toll: Toll
     results: list[Rendered | Failed]
 
 
 class ComposeReply(msgspec.Struct, array_like=True, frozen=True):
-    worn: bool
+    toll: Toll
     results: list[bytes | Failed]
 
 
 class CheckReply(msgspec.Struct, array_like=True, frozen=True):
-    worn: bool
+    toll: Toll
     faults: list[Fault]
     mentioned: list[str]
 
 
 class SchemaReply(msgspec.Struct, array_like=True, frozen=True):
-    worn: bool
+    toll: Toll
     faults: list[Fault]
 
 
