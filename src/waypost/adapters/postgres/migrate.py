@@ -10,16 +10,23 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
+import asyncpg
+
 from waypost.adapters.postgres.connection import Connection, Record, connect
 from waypost.adapters.postgres.queries import load
-from waypost.kernel.errors import Misconfigured
+from waypost.kernel.errors import Misconfigured, Unavailable
 
 _SQL: Final = load("migrate")
 _FILE_NAME: Final = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 _OLDEST_CODE: Final = re.compile(r"^-- oldest_code: (\d+)$", re.MULTILINE)
 _REVISION: Final = re.compile(r"^-- revision: (\d+)$", re.MULTILINE)
 _REPEATABLE: Final = ("routines.sql", "resolvers.sql")
-_SETTINGS: Final = {"search_path": "waypost", "statement_timeout": "0", "client_min_messages": "warning"}
+_SETTINGS: Final = {
+    "search_path": "waypost",
+    "statement_timeout": "0",
+    "lock_timeout": "5min",
+    "client_min_messages": "warning",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,6 +104,10 @@ async def apply(owner_dsn: str, migrations: list[Migration], repeatables: list[R
         done += [file.name for file in repeatables if await _apply_again(connection, file, ledger)]
         await _refuse_invalid_indexes(connection)
         return done
+    except asyncpg.LockNotAvailableError as error:
+        raise Unavailable(
+            "The schema could not be changed while others use it or change it too. Nothing is half done; try again."
+        ) from error
     finally:
         await connection.close()
 
