@@ -20,7 +20,11 @@ _LATEST_MS: Final = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp() * 1000)
 
 def mint(clock: Clock) -> UUID:
     """A new id whose time is the clock's."""
-    return id_at(clock.now(), os.urandom(10))
+    return mint_at(clock.now())
+
+
+def mint_at(moment: datetime) -> UUID:
+    return id_at(moment, os.urandom(10))
 
 
 def id_at(moment: datetime, entropy: bytes) -> UUID:

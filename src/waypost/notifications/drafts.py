@@ -1,6 +1,5 @@
 """One notification of a call, before it is stored: its inputs frozen and sealed, and what the gate said."""
 
-import os
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -9,7 +8,7 @@ import msgspec
 
 from waypost.delivery.gate import Defer, Skip, Verdict
 from waypost.delivery.model import QueueRow, State
-from waypost.kernel.ids import id_at
+from waypost.kernel.ids import mint_at
 from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.vault import place
 from waypost.kernel.vocabulary import Category, retention_of
@@ -71,7 +70,7 @@ def draft(
     verdict: Verdict,
     now: datetime,
 ) -> Draft:
-    notification_id = id_at(now, os.urandom(10))
+    notification_id = mint_at(now)
     context = chosen.context_for(person, command)
     secrets = {name: context.pop(name) for name in chosen.secret_names if name in context}
     payload = Payload(

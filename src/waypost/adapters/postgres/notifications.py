@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-import asyncpg
 import msgspec
 
+from waypost.adapters.postgres.connection import Record
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import connection_of
 from waypost.delivery.model import State
@@ -123,7 +123,7 @@ class PgNotifications:
         return [row["id"] for row in rows]
 
 
-def _stored(row: asyncpg.Record) -> StoredNotification:
+def _stored(row: Record) -> StoredNotification:
     return StoredNotification(
         id=row["id"],
         retention=Retention(row["retention"]),
