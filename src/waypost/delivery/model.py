@@ -119,6 +119,8 @@ class Closed:
     retry_at: datetime | None = None
     end: End | None = None
     """None with no `retry_at`: accepted."""
+    claims: int = 0
+    """For the row that goes back: a word was said, so the count starts anew, unless the word is that nobody knows."""
     sealed_reply: bytes | None = None
     bounced: "Bounced | None" = None
 

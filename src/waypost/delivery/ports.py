@@ -70,14 +70,16 @@ class DispatchStore(Protocol):
         """One row that has been claimed without a word before."""
         ...
 
-    async def facts_of(self, claimed: Sequence[Claimed]) -> Sequence[GateFacts]: ...
-
     async def settle(
         self, worker_id: UUID, batch_id: UUID, settlements: Sequence[Settlement], *, whole: bool
     ) -> Set[UUID]:
         """Writes them all, fenced, in one transaction; may be repeated. Says which were not the worker's any more.
 
         `whole`: these are all settlements of the batch. Raises `SettleRefused` when one of them cannot be written."""
+        ...
+
+    async def has_suspects(self) -> bool:
+        """Whether rows are due that were claimed without a word before."""
         ...
 
     async def next_due(self) -> datetime | None:
@@ -104,7 +106,13 @@ class WorkerStore(Protocol):
         """Only where the worker holds nothing any more."""
         ...
 
-    async def lost(self, lease_seconds: float) -> Sequence[UUID]: ...
+    async def lost(self, lease_seconds: float) -> Sequence[UUID]:
+        """Whose lease has run out; nobody within one lease of the database's start."""
+        ...
+
+    async def forget(self, worker_id: UUID) -> None:
+        """A lost worker of which nothing is left to take over."""
+        ...
 
     async def is_known(self, worker_id: UUID) -> bool: ...
 
@@ -174,16 +182,25 @@ class Mark(Protocol):
 
 
 class AbandonedJournal(Protocol):
-    """The journal of a worker that is dead for certain: its lock is free, on this host, since this boot."""
+    """The journal of a worker that does not hold its lock any more."""
 
     @property
     def worker_id(self) -> UUID: ...
+
+    @property
+    def can_be_trusted(self) -> bool:
+        """Written on this host since it was booted: it says what happened, and the worker is dead for certain."""
+        ...
 
     def mark_of(self, held: Held) -> Mark | None:
         """None: the worker never came to it."""
         ...
 
     def discard(self) -> None: ...
+
+    def leave(self) -> None:
+        """Puts it back for later."""
+        ...
 
 
 class JournalShelf(Protocol):
@@ -192,11 +209,17 @@ class JournalShelf(Protocol):
         ...
 
 
+class Telemetry(Protocol):
+    """Told what the engine does, in numbers."""
+
+    def claimed(self, rows: int, seconds: float) -> None: ...
+
+    def settled(self, settlements: Sequence[Settlement], seconds: float) -> None: ...
+
+    def rescued(self, settlements: Sequence[Settlement]) -> None: ...
+
+
 class Ear(Protocol):
     """Hears the bell that rings after a submit."""
 
     async def wait(self, seconds: float) -> bool: ...
-
-    def take_missed(self) -> bool:
-        """Whether rings may have been missed since the last call."""
-        ...

@@ -41,7 +41,8 @@ def close(held: Held, outcome: Outcome, now: datetime, random: Random) -> Closed
 
 def _try_again(held: Held, outcome: Outcome, when: datetime, otherwise: State) -> Closed:
     if when < held.expires_at:
-        return Closed(held=held, outcome=outcome, retry_at=when)
+        claims = held.claims + 1 if outcome.reason is OutcomeReason.WORKER_LOST else 0
+        return Closed(held=held, outcome=outcome, retry_at=when, claims=claims)
     end = _unconfirmed(outcome) if otherwise is State.UNCONFIRMED else End(state=otherwise, reason=_reason_of(outcome))
     return Closed(held=held, outcome=outcome, end=end)
 

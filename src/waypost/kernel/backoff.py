@@ -1,4 +1,4 @@
-"""How long to wait before trying again: growing steps with full jitter, so that failures together do not retry together."""
+"""How long to wait before trying again: growing steps with full jitter, so what failed together is not retried together."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta

@@ -1,0 +1,74 @@
+-- name: enqueue
+-- tenant: row
+-- Work to do; its lanes are woken where they sleep (see routines.sql).
+select waypost.enqueue($1, $2, $3, $4, $5, $6, $7)
+
+-- name: gate_facts
+-- tenant: row
+-- All that the gate asks about many people, in one statement and in the order of the question.
+select (select t.status = 'active' from tenants t where t.id = $1) as tenant_active,
+       r.id is null or r.erased_at is not null as erased,
+       a.status as address_status,
+       array(select s.reason from suppressions s
+             where s.tenant_id = $1 and s.channel = $2 and s.hash = a.hash and s.released_at is null
+               and (s.expires_at is null or s.expires_at > now())) as suppressions
+from unnest($3::uuid[], $4::uuid[]) with ordinality as asked (recipient_id, address_id, place)
+left join recipients r on r.tenant_id = $1 and r.id = asked.recipient_id
+left join addresses a on a.tenant_id = $1 and a.id = asked.address_id and a.recipient_id = asked.recipient_id
+order by asked.place
+
+-- name: take_back
+-- tenant: row
+-- Only what still waits in the queue: a row that a worker holds is gone from it.
+delete from queue where tenant_id = $1 and id = any ($2::uuid[]) returning id, retention, attempt
+
+-- name: end_cancelled
+-- tenant: row
+-- The stored end, and the note of it.
+with ended as (
+    update notifications m set status = 9, reason = 'cancelled', secrets = null
+    where m.tenant_id = $1 and m.id = any ($2::uuid[])
+    returning m.id, m.retention
+)
+insert into timeline (tenant_id, notification_id, retention, id, at, event, reason, detail)
+select $1, e.id, e.retention, ($3::uuid[])[array_position($2::uuid[], e.id)], now(), 'cancelled', 'cancelled', '{}'
+from ended e
+
+-- name: states
+-- tenant: row
+-- How notifications stand: the stored end wins, then the queue, then the last attempt's word.
+select m.id,
+       case when m.status >= 7 then m.status
+            when q.id is not null then case when q.attempt = 0 and q.due > now() and m.send_at > now() then 1 else 2 end
+            when a.n is null then m.status
+            when a.outcome is null then 3
+            when a.outcome = 1 then 4
+            when a.outcome = 3 then 7
+            when a.outcome = 5 then 11
+            else 2 end::smallint as state,
+       case when m.status >= 7 then m.reason else a.reason end as reason,
+       coalesce(a.n, 0) as attempts,
+       greatest(a.started_at + coalesce(a.latency_ms, 0) * interval '1 millisecond', t.at) as updated_at
+from notifications m
+left join queue q on q.tenant_id = m.tenant_id and q.id = m.id
+left join lateral (
+    select a.n, a.outcome, a.reason, a.started_at, a.latency_ms from attempts a
+    where a.tenant_id = m.tenant_id and a.notification_id = m.id and a.retention = m.retention
+    order by a.n desc limit 1) a on true
+left join lateral (
+    select t.at from timeline t
+    where t.tenant_id = m.tenant_id and t.notification_id = m.id and t.retention = m.retention
+    order by t.id desc limit 1) t on true
+where m.tenant_id = $1 and m.id = any ($2::uuid[])
+
+-- name: notes
+-- tenant: row
+-- What happened to a notification besides attempts.
+select t.at, t.event, t.reason, t.detail from timeline t
+where t.tenant_id = $1 and t.notification_id = $2 order by t.id
+
+-- name: attempts
+-- tenant: row
+-- Every call to a vendor, open ones included.
+select a.n, a.started_at, a.latency_ms, a.outcome, a.code, a.reason, a.reference, a.reply from attempts a
+where a.tenant_id = $1 and a.notification_id = $2 order by a.n

@@ -1,0 +1,51 @@
+-- name: claim
+-- tenant: all picks lanes fairly among tenants through a definer function, then works inside one tenant at a time
+-- Takes due work off the queue and opens its attempts, in one round trip (see routines.sql).
+select * from waypost.claim($1, $2, $3)
+
+-- name: claim_suspect
+-- tenant: all finds the oldest suspect through a definer function, then works inside its tenant
+-- Takes one row that was claimed without a word before, so that it can go alone.
+select * from waypost.claim_suspect($1, $2)
+
+-- name: settle
+-- tenant: all sets each tenant in turn and writes only inside it
+-- Closes or takes back the attempts of a batch, fenced, with their news for the outbox (see routines.sql).
+select tenant_id, id from waypost.settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+
+-- name: has_suspects
+-- tenant: all asks for yes or no only, through a definer function
+-- Before a suspect is claimed the worker lets everything else end, so it asks first.
+select exists (select from waypost.due_suspects(1))
+
+-- name: next_due
+-- tenant: all asks for a moment only, through a definer function
+-- An idle worker sleeps exactly until then.
+select waypost.next_lane_due()
+
+-- name: requeue
+-- tenant: row
+-- Puts work back, to be due later.
+select waypost.enqueue($1, $2, $3, $4, $5, $6, $7)
+
+-- name: end
+-- tenant: row
+-- Stores how notifications ended, unless they have ended before; their secrets are needed no more.
+update notifications m
+set status = ($4::smallint[])[width_bucket(m.id, $2::uuid[])], reason = ($5::text[])[width_bucket(m.id, $2::uuid[])],
+    secrets = null
+where m.tenant_id = $1 and m.id = any ($2::uuid[]) and m.id between ($2::uuid[])[1] and $3::uuid and m.status < 7
+
+-- name: forget_secrets
+-- tenant: row
+-- What was sent needs its one-time secrets no more.
+update notifications m set secrets = null
+where m.tenant_id = $1 and m.id = any ($2::uuid[]) and m.id between ($2::uuid[])[1] and $3::uuid and m.secrets is not null
+
+-- name: note
+-- tenant: row
+-- What no attempt tells about a notification.
+insert into timeline (tenant_id, notification_id, retention, id, at, event, reason, detail)
+select $1, u.notification_id, u.retention, u.id, now(), u.event, u.reason, u.detail::jsonb
+from unnest($2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::text[], $7::text[])
+     as u (notification_id, retention, id, event, reason, detail)

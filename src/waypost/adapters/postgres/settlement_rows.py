@@ -1,0 +1,161 @@
+"""Settlements as the columns that `settle` takes, and the rest that only some of them need."""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from waypost.channels.model import Outcome, OutcomeKind
+from waypost.delivery.model import (
+    Bounced,
+    Claimed,
+    Closed,
+    End,
+    Ended,
+    Held,
+    Note,
+    QueueRow,
+    Returned,
+    Settlement,
+    State,
+)
+from waypost.outbox.model import OutboxKind
+
+_KIND_OF_END = {
+    State.FAILED: OutboxKind.NOTIFICATION_FAILED,
+    State.SUPPRESSED: OutboxKind.NOTIFICATION_SUPPRESSED,
+    State.CANCELLED: OutboxKind.NOTIFICATION_CANCELLED,
+    State.EXPIRED: OutboxKind.NOTIFICATION_EXPIRED,
+    State.UNCONFIRMED: OutboxKind.NOTIFICATION_UNCONFIRMED,
+}
+_TAKEN_BACK = Outcome(kind=OutcomeKind.UNREACHABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenNote:
+    event: str
+    reason: str | None
+    detail: str
+    """As JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a tenant's settlements need besides closing attempts. Sorted by notification."""
+
+    again: list[QueueRow] = field(default_factory=list[QueueRow])
+    ends: list[tuple[Held, End]] = field(default_factory=list[tuple[Held, End]])
+    spent: list[UUID] = field(default_factory=list[UUID])
+    notes: list[tuple[Held, WrittenNote]] = field(default_factory=list[tuple[Held, WrittenNote]])
+    bounces: list[tuple[UUID, Bounced]] = field(default_factory=list[tuple[UUID, Bounced]])
+
+    def without(self, lost: Set[UUID]) -> "Rest":
+        """Nothing may be done about what is not ours any more."""
+        if not lost:
+            return self
+        return Rest(
+            again=[row for row in self.again if row.id not in lost],
+            ends=[(held, end) for held, end in self.ends if held.id not in lost],
+            spent=[one for one in self.spent if one not in lost],
+            notes=[(held, note) for held, note in self.notes if held.id not in lost],
+            bounces=[(one, bounced) for one, bounced in self.bounces if one not in lost],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SettlementRows:
+    settlements: Sequence[Settlement]
+    """Sorted by tenant and notification."""
+    rest: dict[str, Rest]
+
+    @classmethod
+    def of(cls, settlements: Sequence[Settlement]) -> "SettlementRows":
+        rows = sorted(settlements, key=lambda one: (one.held.tenant_id, one.held.id))
+        rest: dict[str, Rest] = {}
+        for row in rows:
+            if not _is_plain(row):
+                _add_to_rest(rest.setdefault(row.held.tenant_id, Rest()), row)
+        return cls(rows, rest)
+
+    def arguments(self) -> tuple[object, ...]:
+        """In the order of the function's parameters, from p_tenants on."""
+        rows = self.settlements
+        tenants: list[str] = []
+        bounds: list[int] = []
+        for place, row in enumerate(rows, start=1):
+            if not tenants or tenants[-1] != row.held.tenant_id:
+                tenants.append(row.held.tenant_id)
+                bounds.append(place)
+            bounds[-1] = place
+        closed = [row if isinstance(row, Closed) else None for row in rows]
+        outcomes = [_TAKEN_BACK if row is None else row.outcome for row in closed]
+        return (
+            tenants,
+            bounds,
+            [row.held.id for row in rows],
+            min(row.held.retention for row in rows),
+            max(row.held.retention for row in rows),
+            [row.held.n for row in rows],
+            [None if row is None else row.outcome.kind for row in closed],
+            [outcome.latency_ms for outcome in outcomes],
+            [outcome.code for outcome in outcomes],
+            [outcome.reason for outcome in outcomes],
+            [outcome.reference for outcome in outcomes],
+            [None if row is None else row.sealed_reply for row in closed],
+            [_kind_of(row) for row in rows],
+        )
+
+
+def _kind_of(row: Settlement) -> OutboxKind | None:
+    if isinstance(row, Returned):
+        return None
+    if row.end is not None:
+        return _KIND_OF_END[row.end.state]
+    return OutboxKind.NOTIFICATION_DISPATCHED if row.retry_at is None else OutboxKind.NOTIFICATION_DEFERRED
+
+
+def _is_plain(row: Settlement) -> bool:
+    """Sent and done with: closing its attempt says all."""
+    return (
+        isinstance(row, Closed)
+        and row.end is None
+        and row.retry_at is None
+        and not (isinstance(row.held, Claimed) and row.held.secrets is not None)
+    )
+
+
+def _add_to_rest(rest: Rest, row: Settlement) -> None:
+    match row:
+        case Returned(held=held, due=due):
+            rest.again.append(_queue_row(held, due, attempt=held.n - 1, claims=row.claims))
+            if row.note is not None:
+                rest.notes.append((held, _written(row.note)))
+        case Ended(held=held, end=end, note=note):
+            rest.ends.append((held, end))
+            rest.notes.append((held, _written(note)))
+        case Closed(held=held, end=End() as end):
+            rest.ends.append((held, end))
+            if row.bounced is not None:
+                rest.bounces.append((held.id, row.bounced))
+        case Closed(held=held, retry_at=datetime() as retry_at):
+            rest.again.append(_queue_row(held, retry_at, attempt=held.n, claims=row.claims))
+        case Closed(held=held):
+            rest.spent.append(held.id)
+
+
+def _queue_row(held: Held, due: datetime, *, attempt: int, claims: int) -> QueueRow:
+    return QueueRow(
+        id=held.id,
+        channel=held.channel,
+        priority=held.priority,
+        due=due,
+        retention=held.retention,
+        attempt=attempt,
+        claims=claims,
+    )
+
+
+def _written(note: Note) -> WrittenNote:
+    return WrittenNote(note.event, note.reason, msgspec.json.encode(note.detail).decode())

@@ -1,0 +1,102 @@
+"""Suppressions in PostgreSQL."""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from waypost.adapters.postgres.connection import Connection, Record
+from waypost.adapters.postgres.outbox import append_news
+from waypost.adapters.postgres.queries import load
+from waypost.adapters.postgres.work import connection_of
+from waypost.kernel.vocabulary import Channel
+from waypost.kernel.work import Transaction
+from waypost.outbox.model import News, OutboxKind
+from waypost.suppression.model import NewSuppression, Suppression, SuppressionReason
+
+_SQL: Final = load("suppression")
+_MILD_TO_GRAVE: Final = [reason.value for reason in sorted(SuppressionReason, key=lambda reason: reason.rank)]
+_AFTER_ALL: Final = UUID(int=2**128 - 1)
+
+
+class PgSuppressions:
+    """Implements `suppression.ports.SuppressionStore`."""
+
+    async def put(self, tx: Transaction, suppression_id: UUID, new: NewSuppression) -> Suppression:
+        connection = connection_of(tx)
+        row = await connection.fetchrow(
+            _SQL["put"],
+            tx.tenant_id,
+            suppression_id,
+            new.channel,
+            new.hash,
+            new.masked,
+            new.reason.value,
+            new.source,
+            new.notification_id,
+            new.expires_at,
+            _MILD_TO_GRAVE,
+        )
+        if row is None:
+            row = await connection.fetchrow(_SQL["standing"], tx.tenant_id, new.channel, new.hash, new.reason.value)
+            if row is None:
+                raise LookupError("The suppression that stands was locked by this transaction and is gone.")
+            return _suppression(row)
+        await self._announce(connection, tx.tenant_id, OutboxKind.SUPPRESSION_ADDED, row["id"], new.channel, new.hash)
+        return _suppression(row)
+
+    async def find(self, tx: Transaction, suppression_id: UUID) -> Suppression | None:
+        row = await connection_of(tx).fetchrow(_SQL["find"], tx.tenant_id, suppression_id)
+        return None if row is None else _suppression(row)
+
+    async def release(self, tx: Transaction, suppression_id: UUID, by: str) -> Suppression | None:
+        connection = connection_of(tx)
+        row = await connection.fetchrow(_SQL["release"], tx.tenant_id, suppression_id, by)
+        if row is None:
+            return None
+        await self._announce(
+            connection, tx.tenant_id, OutboxKind.SUPPRESSION_RELEASED, row["id"], row["channel"], row["hash"]
+        )
+        return _suppression(row)
+
+    async def page(self, tx: Transaction, before: UUID | None, limit: int) -> Sequence[Suppression]:
+        rows = await connection_of(tx).fetch(_SQL["page"], tx.tenant_id, before or _AFTER_ALL, limit)
+        return [_suppression(row) for row in rows]
+
+    async def suppress_bounced(
+        self,
+        connection: Connection,
+        tenant_id: str,
+        suppression_id: UUID,
+        notification_id: UUID,
+        address_id: UUID,
+        masked: str,
+    ) -> None:
+        """In the transaction that settles the attempt."""
+        row = await connection.fetchrow(
+            _SQL["put_bounced"], tenant_id, suppression_id, notification_id, address_id, masked, _MILD_TO_GRAVE
+        )
+        if row is not None:
+            await self._announce(
+                connection, tenant_id, OutboxKind.SUPPRESSION_ADDED, row["id"], row["channel"], row["hash"]
+            )
+
+    async def _announce(
+        self, connection: Connection, tenant_id: str, kind: OutboxKind, suppression_id: UUID, channel: int, hash_: str
+    ) -> None:
+        await connection.execute(_SQL["mark_people"], tenant_id, channel, hash_)
+        await append_news(connection, tenant_id, [News(kind=kind, subject_id=suppression_id)])
+
+
+def _suppression(row: Record) -> Suppression:
+    return Suppression(
+        id=row["id"],
+        channel=Channel(row["channel"]),
+        masked=row["masked"],
+        reason=SuppressionReason(row["reason"]),
+        source=row["source"],
+        notification_id=row["notification_id"],
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
+        released_at=row["released_at"],
+        released_by=row["released_by"],
+    )

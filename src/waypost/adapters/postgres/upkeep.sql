@@ -1,0 +1,46 @@
+-- name: sleeping_lanes
+-- tenant: all compares lanes with the queue through a definer function
+-- Finds nothing unless something went wrong; then a lane sleeps over its work.
+select tenant_id, channel, priority, due from waypost.sleeping_lanes()
+
+-- name: lock_lane
+-- tenant: row
+-- As every inserter does, so that no claim puts the lane to sleep at the same moment.
+select pg_advisory_xact_lock_shared(waypost.lane_lock($1, $2, $3))
+
+-- name: wake_lane
+-- tenant: row
+-- The lane looks again from its first row on.
+select waypost.wake_lane($1, $2, $3)
+
+-- name: tenants_to_purge
+-- tenant: all names tenants only, through a definer function
+-- Whose rows are older than the moment.
+select tenant_id from waypost.tenants_to_purge($1, now() - $2::interval, 100)
+
+-- name: purge_idempotency_keys
+-- tenant: row
+-- Answers kept for repeated requests, past their day.
+delete from idempotency_keys where tenant_id = $1 and key = any (array(
+    select key from idempotency_keys where tenant_id = $1 and created_at < now() - $2::interval limit $3))
+
+-- name: purge_gate_changes
+-- tenant: row
+-- Changes so old that every submission older than them is asked about in full anyway.
+delete from gate_changes where tenant_id = $1 and recipient_id = any (array(
+    select recipient_id from gate_changes where tenant_id = $1 and changed_at < now() - $2::interval limit $3))
+
+-- name: purge_notification_dedupe
+-- tenant: row
+-- Places of dedupe keys that may be taken again.
+delete from notification_dedupe d
+using (select dedupe_key, recipient_id, channel from notification_dedupe
+       where tenant_id = $1 and kept_until < now() - $2::interval limit $3) old
+where d.tenant_id = $1 and d.dedupe_key = old.dedupe_key and d.recipient_id = old.recipient_id and d.channel = old.channel
+
+-- name: purge_outbox
+-- tenant: row
+-- News that everyone has been told; the oldest ids are the oldest rows.
+delete from outbox where tenant_id = $1 and id = any (array(
+    select o.id from (select id, at from outbox where tenant_id = $1 order by id limit $3) o
+    where o.at < now() - $2::interval))

@@ -1,0 +1,298 @@
+"""The road of a batch, as named steps: claim → gate again → compose → send → settle.
+
+Several batches are on the road at once (`depth`), so that the wire is not idle while the database works. Whoever is
+next to claim holds the turn; the others carry what they have.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from waypost.channels.model import Outcome, OutcomeKind
+from waypost.delivery.gate import Allow, decide
+from waypost.delivery.lease import Lease
+from waypost.delivery.model import Bounced, Claimed, Settlement
+from waypost.delivery.ports import (
+    Composed,
+    Composer,
+    DeliveryStore,
+    DispatchStore,
+    Ear,
+    Journal,
+    JournalPage,
+    LeaseLost,
+    Senders,
+    Telemetry,
+)
+from waypost.delivery.rules import (
+    DEAD_LETTER_CLAIMS,
+    bury,
+    close,
+    give_back,
+    needs_whole_gate,
+    stop_at_gate,
+    withhold,
+)
+from waypost.delivery.sending import Letter, Unsent, choose_senders, send_all
+from waypost.delivery.settle import Settler
+from waypost.kernel.address import mask
+from waypost.kernel.clock import Clock
+from waypost.kernel.errors import Unavailable
+from waypost.kernel.ids import mint
+from waypost.kernel.vault import place
+from waypost.kernel.work import Work
+
+_log: Final = structlog.stdlib.get_logger()
+POLL: Final = 2.0
+"""Seconds after which a worker looks for work whatever the bell says."""
+_SHORTEST_WAIT: Final = 0.005
+_SUSPECTS_IN_A_ROW: Final = 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    id: UUID
+    claimed: Sequence[Claimed]
+    term: int
+    """The lease's term in which it was claimed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DispatchParts:
+    """What a dispatcher works with."""
+
+    store: DispatchStore
+    delivery: DeliveryStore
+    work: Work
+    composer: Composer
+    senders: Senders
+    journal: Journal
+    ear: Ear
+    telemetry: Telemetry
+    lease: Lease
+    settler: Settler
+    clock: Clock
+
+
+class Dispatcher:
+    def __init__(self, parts: DispatchParts, *, worker_id: UUID, batch_size: int = 200, depth: int = 2) -> None:
+        self._parts = parts
+        self._clock = parts.clock
+        self._worker_id = worker_id
+        self._batch_size = batch_size
+        self._depth = depth
+        self._turn = asyncio.Lock()
+        self._stopping = asyncio.Event()
+        self._cut = asyncio.Event()
+        self._on_the_road = 0
+        self._road_is_clear = asyncio.Event()
+        self._road_is_clear.set()
+        self._suspects_asked_at = 0.0
+
+    async def run(self) -> None:
+        """Until `stop`; then when everything begun has been settled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._depth):
+                group.create_task(self._carry_batches())
+
+    async def stop(self, grace_seconds: float) -> None:
+        """Claims no more, gives back what has not begun, and after the grace stops waiting for vendors' answers."""
+        self._stopping.set()
+        grace = asyncio.ensure_future(self._clock.sleep(grace_seconds))
+        clear = asyncio.ensure_future(self._road_is_clear.wait())
+        await asyncio.wait({grace, clear}, return_when=asyncio.FIRST_COMPLETED)
+        self._cut.set()
+        for waiting in (grace, clear):
+            waiting.cancel()
+
+    async def _carry_batches(self) -> None:
+        while (batch := await self._next_batch()) is not None:
+            await self._carry(batch)
+
+    async def _carry(self, batch: Batch) -> None:
+        """The whole road of one batch. Whatever goes wrong on it, every row is settled."""
+        self._set_out()
+        page = self._parts.journal.open_page(batch.claimed)
+        settlements: list[Settlement] = []
+        try:
+            going = await self._gate_again(batch.claimed, settlements)
+            letters = await self._compose(batch, going, settlements)
+            await self._send(batch, letters, page, settlements)
+            await self._settle(batch, settlements, page)
+        finally:
+            self._arrive()
+
+    async def _next_batch(self) -> Batch | None:
+        async with self._turn:
+            while not self._stopping.is_set():
+                try:
+                    await self._carry_suspects()
+                    if (batch := await self._claim()).claimed:
+                        return batch
+                    await self._wait_for_work()
+                except LeaseLost:
+                    await self._renew_lease()
+                except Unavailable as error:
+                    _log.warning("claim waits", action="claim_waits", cause=error.detail)
+                    await self._pause(POLL)
+        return None
+
+    async def _claim(self) -> Batch:
+        term, batch_id, begun = self._parts.lease.term, mint(self._clock), self._clock.monotonic()
+        claimed = await self._parts.store.claim(self._worker_id, batch_id, self._batch_size)
+        if claimed:
+            self._parts.telemetry.claimed(len(claimed), self._clock.monotonic() - begun)
+        return Batch(id=batch_id, claimed=claimed, term=term)
+
+    async def _carry_suspects(self) -> None:
+        """Rows that may have killed a worker go alone: while one is on the road, this worker holds nothing else."""
+        if self._clock.monotonic() < self._suspects_asked_at + POLL:
+            return
+        if await self._parts.store.has_suspects():
+            await self._road_is_clear.wait()
+            for _ in range(_SUSPECTS_IN_A_ROW):
+                term, batch_id = self._parts.lease.term, mint(self._clock)
+                suspect = await self._parts.store.claim_suspect(self._worker_id, batch_id)
+                if suspect is None or self._stopping.is_set():
+                    break
+                await self._carry(Batch(id=batch_id, claimed=[suspect], term=term))
+            else:
+                return  # there may be more: ask again at the next turn
+        self._suspects_asked_at = self._clock.monotonic()
+
+    async def _gate_again(self, claimed: Sequence[Claimed], settlements: list[Settlement]) -> list[tuple[int, Claimed]]:
+        """Only those about whom something has changed since submit are asked about in full."""
+        now = self._clock.now()
+        going: list[tuple[int, Claimed]] = []
+        doubtful: dict[tuple[str, int], list[tuple[int, Claimed]]] = {}
+        for index, one in enumerate(claimed):
+            if one.claims >= DEAD_LETTER_CLAIMS:
+                settlements.append(bury(one))
+            elif needs_whole_gate(one, now):
+                doubtful.setdefault((one.tenant_id, one.channel), []).append((index, one))
+            else:
+                going.append((index, one))
+        for (tenant_id, _), rows in doubtful.items():
+            try:
+                async with self._parts.work.begin(tenant_id) as tx:
+                    people = [(one.recipient_id, one.address_id) for _, one in rows]
+                    facts = await self._parts.delivery.gate_facts(tx, rows[0][1].channel, people)
+            except Unavailable:
+                settlements += [give_back(one, now, blamed=False) for _, one in rows]
+                continue
+            for (index, one), fact in zip(rows, facts, strict=True):
+                verdict = decide(fact, category=one.category, expires_at=one.expires_at, now=now)
+                if isinstance(verdict, Allow):
+                    going.append((index, one))
+                else:
+                    settlements.append(stop_at_gate(one, verdict))
+        return going
+
+    async def _compose(
+        self, batch: Batch, going: Sequence[tuple[int, Claimed]], settlements: list[Settlement]
+    ) -> list[Letter]:
+        if not going:
+            return []
+        try:
+            answers = await self._parts.composer.compose([one for _, one in going])
+        except Unavailable:
+            settlements += [give_back(one, self._clock.now(), blamed=False) for _, one in going]
+            return []
+        except Exception as error:
+            # Somebody in this batch breaks the composer: at the third time each goes alone, and one is found guilty.
+            _log.error("composer broke down", action="compose_failed", kind=type(error).__name__, rows=len(going))
+            settlements += [give_back(one, self._clock.now(), blamed=True) for _, one in going]
+            return []
+        letters: list[Letter] = []
+        for (index, one), answer in zip(going, answers, strict=True):
+            if isinstance(answer, Composed):
+                letters.append(Letter(index, answer))
+            else:
+                settlements.append(withhold(one, answer))
+        return letters
+
+    async def _send(
+        self, batch: Batch, letters: Sequence[Letter], page: JournalPage, settlements: list[Settlement]
+    ) -> None:
+        lease = self._parts.lease
+        if self._stopping.is_set() or lease.term != batch.term or not lease.may_start_sending:
+            now = self._clock.now()
+            settlements += [give_back(letter.composed.claimed, now, blamed=False) for letter in letters]
+            return
+        try:
+            groups = await choose_senders(letters, self._parts.senders)
+        except Exception as error:
+            _log.error("no way out", action="no_sender", kind=type(error).__name__, rows=len(letters))
+            blamed = not isinstance(error, Unavailable)
+            settlements += [give_back(one.composed.claimed, self._clock.now(), blamed=blamed) for one in letters]
+            return
+        answers = await send_all(groups, page, self._cut)
+        now = self._clock.now()
+        for letter, answer in answers:
+            claimed = letter.composed.claimed
+            if isinstance(answer, Unsent):
+                settlements.append(give_back(claimed, now, blamed=answer.blamed))
+            else:
+                closed = close(claimed, answer, now, random.random)
+                settlements.append(
+                    replace(closed, sealed_reply=_seal(letter, answer), bounced=_bounced(letter, answer))
+                )
+
+    async def _settle(self, batch: Batch, settlements: Sequence[Settlement], page: JournalPage) -> None:
+        begun = self._clock.monotonic()
+        if await self._parts.settler.settle(batch.id, settlements):
+            page.close()
+        self._parts.telemetry.settled(settlements, self._clock.monotonic() - begun)
+
+    async def _wait_for_work(self) -> None:
+        due = await self._parts.store.next_due()
+        wait = POLL if due is None else (due - self._clock.now()).total_seconds()
+        await self._unless_stopping(self._parts.ear.wait(min(max(wait, _SHORTEST_WAIT), POLL)))
+
+    async def _renew_lease(self) -> None:
+        try:
+            await self._parts.lease.renew()
+        except Unavailable:
+            await self._pause(POLL)
+
+    async def _pause(self, seconds: float) -> None:
+        await self._unless_stopping(self._clock.sleep(seconds))
+
+    async def _unless_stopping(self, waiting: Awaitable[object]) -> None:
+        wait, stop = asyncio.ensure_future(waiting), asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({wait, stop}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            wait.cancel()
+            stop.cancel()
+            await asyncio.gather(wait, stop, return_exceptions=True)
+
+    def _set_out(self) -> None:
+        self._on_the_road += 1
+        self._road_is_clear.clear()
+
+    def _arrive(self) -> None:
+        self._on_the_road -= 1
+        if self._on_the_road == 0:
+            self._road_is_clear.set()
+
+
+def _seal(letter: Letter, outcome: Outcome) -> bytes | None:
+    """A refusal's words often repeat the address. An acceptance says nothing beyond its reference."""
+    if outcome.reply is None or outcome.kind is OutcomeKind.ACCEPTED:
+        return None
+    claimed = letter.composed.claimed
+    words = outcome.reply.encode(errors="replace")
+    return letter.composed.key.seal(words, place("reply", claimed.tenant_id, claimed.id))
+
+
+def _bounced(letter: Letter, outcome: Outcome) -> Bounced | None:
+    claimed = letter.composed.claimed
+    if not outcome.hard_bounce or claimed.address_id is None:
+        return None
+    return Bounced(address_id=claimed.address_id, masked=mask(claimed.channel, letter.composed.email.envelope_to[0]))

@@ -1,0 +1,87 @@
+"""Taking up what a lost worker held: by its journal where that can be read, by its lease where not."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from waypost.delivery.lease import Lease
+from waypost.delivery.model import Held, Settlement
+from waypost.delivery.ports import AbandonedJournal, DispatchStore, JournalShelf, Telemetry, WorkerStore
+from waypost.delivery.rules import WORKER_LOST, close, give_back
+from waypost.delivery.settle import Settler
+from waypost.kernel.backoff import Random
+from waypost.kernel.clock import Clock
+
+_log: Final = structlog.stdlib.get_logger()
+_Judge = Callable[[Held], Settlement]
+
+
+class Rescue:
+    """Every write is fenced by the lost worker's own attempt: two rescuers, or a worker that comes back, do no harm."""
+
+    def __init__(
+        self,
+        *,
+        workers: WorkerStore,
+        store: DispatchStore,
+        shelf: JournalShelf,
+        telemetry: Telemetry,
+        lease: Lease,
+        clock: Clock,
+        random: Random,
+    ) -> None:
+        self._workers = workers
+        self._store = store
+        self._shelf = shelf
+        self._telemetry = telemetry
+        self._lease = lease
+        self._clock = clock
+        self._random = random
+
+    async def by_journals(self) -> int:
+        """Workers of this host that are dead for certain: no lease needs to run out."""
+        rescued = 0
+        for journal in self._shelf.abandoned():
+            if journal.can_be_trusted:
+                rescued += await self._take_over(journal.worker_id, partial(self._by_mark, journal))
+                journal.discard()
+            elif await self._workers.is_known(journal.worker_id):
+                journal.leave()
+            else:
+                journal.discard()
+        return rescued
+
+    async def by_leases(self) -> int:
+        """Workers that have not been heard of. What they had begun is in doubt; the rule of its category decides."""
+        if not self._lease.may_judge_others:
+            return 0
+        rescued = 0
+        for worker_id in await self._workers.lost(self._lease.seconds):
+            rescued += await self._take_over(worker_id, self._in_doubt)
+        return rescued
+
+    async def _take_over(self, worker_id: UUID, judge: _Judge) -> int:
+        rescued = 0
+        settler = Settler(store=self._store, clock=self._clock, worker_id=worker_id)
+        for hold in await self._workers.holds(worker_id):
+            settlements = [judge(held) for held in await self._workers.open_attempts(worker_id, hold)]
+            if settlements and not await settler.settle_some(hold.batch_id, settlements):
+                continue
+            await self._workers.let_go(worker_id, hold)
+            self._telemetry.rescued(settlements)
+            rescued += len(settlements)
+        await self._workers.forget(worker_id)
+        _log.info("worker taken over", action="rescued", worker=str(worker_id), rows=rescued)
+        return rescued
+
+    def _by_mark(self, journal: AbandonedJournal, held: Held) -> Settlement:
+        mark = journal.mark_of(held)
+        if mark is None or not (mark.going or mark.outcome):
+            return give_back(held, self._clock.now(), blamed=True)
+        return close(held, mark.outcome or WORKER_LOST, self._clock.now(), self._random)
+
+    def _in_doubt(self, held: Held) -> Settlement:
+        return close(held, WORKER_LOST, self._clock.now(), self._random)

@@ -1,0 +1,101 @@
+"""One batch on the wire: what was handed over, what was answered, and what nobody can know."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
+from waypost.channels.ports import EmailSender
+from waypost.delivery.ports import Composed, JournalPage, Senders
+
+_log: Final = structlog.stdlib.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A composed message and its place in the batch."""
+
+    place: int
+    composed: Composed
+
+
+class Unsent:
+    """It never went on the wire."""
+
+    __slots__ = ("blamed",)
+
+    def __init__(self, *, blamed: bool) -> None:
+        self.blamed = blamed
+        """The sender broke down over this batch."""
+
+
+class _Wire:
+    """Implements `channels.ports.Wire`: notes in the journal first, then in memory."""
+
+    __slots__ = ("_letters", "_page", "going_at", "outcomes")
+
+    def __init__(self, page: JournalPage, letters: Sequence[Letter]) -> None:
+        self._page = page
+        self._letters = letters
+        self.going_at = [False] * len(letters)
+        self.outcomes: list[Outcome | None] = [None] * len(letters)
+
+    def going(self, index: int) -> None:
+        self._page.going(self._letters[index].place)
+        self.going_at[index] = True
+
+    def answered(self, index: int, outcome: Outcome) -> None:
+        self._page.answered(self._letters[index].place, outcome)
+        self.outcomes[index] = outcome
+
+    def what_is_known(self, doubt: OutcomeReason, *, blamed: bool) -> list[Outcome | Unsent]:
+        in_doubt = Outcome(kind=OutcomeKind.IN_DOUBT, reason=doubt)
+        return [
+            outcome or (in_doubt if went else Unsent(blamed=blamed))
+            for outcome, went in zip(self.outcomes, self.going_at, strict=True)
+        ]
+
+
+async def choose_senders(letters: Sequence[Letter], senders: Senders) -> list[tuple[EmailSender, list[Letter]]]:
+    """Letters by their way out; tenants that share one share a group."""
+    groups: dict[int, tuple[EmailSender, list[Letter]]] = {}
+    for letter in letters:
+        sender = await senders.email(letter.composed.claimed.tenant_id)
+        groups.setdefault(id(sender), (sender, []))[1].append(letter)
+    return list(groups.values())
+
+
+async def send_all(
+    groups: Sequence[tuple[EmailSender, list[Letter]]], page: JournalPage, cut: asyncio.Event
+) -> list[tuple[Letter, Outcome | Unsent]]:
+    """Everything goes out at once; `cut` ends the wait for what has not been answered."""
+    answers = await asyncio.gather(*(_send_group(sender, group, page, cut) for sender, group in groups))
+    return [pair for answer in answers for pair in answer]
+
+
+async def _send_group(
+    sender: EmailSender, letters: list[Letter], page: JournalPage, cut: asyncio.Event
+) -> list[tuple[Letter, Outcome | Unsent]]:
+    wire = _Wire(page, letters)
+    sending = asyncio.ensure_future(sender.send([letter.composed.email for letter in letters], wire))
+    cutting = asyncio.ensure_future(cut.wait())
+    try:
+        await asyncio.wait({sending, cutting}, return_when=asyncio.FIRST_COMPLETED)
+        if not sending.done():
+            sending.cancel()
+            await asyncio.wait({sending})
+    finally:
+        cutting.cancel()
+        sending.cancel()
+    known: Sequence[Outcome | Unsent]
+    if sending.cancelled():
+        known = wire.what_is_known(OutcomeReason.TIMEOUT, blamed=False)
+    elif (error := sending.exception()) is not None:
+        _log.error("sender broke down", action="sender_failed", kind=type(error).__name__, rows=len(letters))
+        known = wire.what_is_known(OutcomeReason.OTHER, blamed=True)
+    else:
+        known = sending.result()
+    return list(zip(letters, known, strict=True))

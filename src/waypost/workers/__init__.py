@@ -1,0 +1,1 @@
+"""Worker processes: thin loops around the use cases of delivery."""

@@ -1,0 +1,41 @@
+"""The process that sends: runs a worker until it is told to stop, then lets it finish."""
+
+import asyncio
+import gc
+import signal
+from typing import Final, Protocol
+
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+class RunningWorker(Protocol):
+    async def run(self) -> None: ...
+
+    async def stop(self, grace_seconds: float) -> None: ...
+
+
+async def run_dispatcher(worker: RunningWorker, *, drain_seconds: float) -> None:
+    """Returns when a signal came and everything begun is settled; a second signal shortens the wait to nothing."""
+    # What was imported and built lives as long as the process: the collector need not look at it again and again.
+    gc.collect()
+    gc.freeze()
+    loop = asyncio.get_running_loop()
+    signals: asyncio.Queue[None] = asyncio.Queue()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, signals.put_nowait, None)
+    running = asyncio.create_task(worker.run())
+    stopping: list[asyncio.Task[None]] = []
+    try:
+        for grace in (drain_seconds, 0.0):
+            asked = asyncio.ensure_future(signals.get())
+            await asyncio.wait({running, asked}, return_when=asyncio.FIRST_COMPLETED)
+            asked.cancel()
+            if running.done():
+                break
+            stopping.append(asyncio.create_task(worker.stop(grace)))
+        await running
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+        for task in stopping:
+            task.cancel()
