@@ -38,7 +38,8 @@ async def assert_clean(pool: Pool) -> None:
     async with pool.acquire() as connection:
         assert await connection.fetchval("select current_setting('app.tenant_id', true)") in ("", None)
         assert await connection.fetchval(COUNT) == 0
-        assert await connection.fetchval("select count(*) from pg_locks where locktype = 'advisory'") == 0
+        locks = "select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()"
+        assert await connection.fetchval(locks) == 0
 
 
 async def test_commits_when_the_block_ends_and_rolls_back_when_it_raises(work: PgWork, admin: asyncpg.Connection):

@@ -56,12 +56,26 @@ class Bell:
 
     async def _ring_once(self) -> None:
         self._wanted = False
+        # A connection that stood idle may have died unseen: then once more, on a new one.
+        if not await self._ring_on(self._connection):
+            await self._ring_on(await self._connect())
+
+    async def _ring_on(self, connection: Connection | None) -> bool:
+        if connection is None or connection.is_closed():
+            return False
         try:
-            if self._connection is None or self._connection.is_closed():
-                self._connection = await connect(self._dsn, application_name="waypost bell")
-            await self._connection.execute(_SQL["ring"])
+            await connection.execute(_SQL["ring"])
+        except _FAILURES:
+            connection.terminate()
+            return False
+        return True
+
+    async def _connect(self) -> Connection | None:
+        try:
+            self._connection = await connect(self._dsn, application_name="waypost bell")
         except _FAILURES:
             self._connection = None
+        return self._connection
 
 
 class Listener:
