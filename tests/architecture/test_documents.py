@@ -42,7 +42,7 @@ def test_every_link_leads_somewhere(document: Path) -> None:
 
 def _named_paths(text: str) -> set[str]:
     words = {word for code in _CODE.findall(_FENCE.sub("", text)) for word in [code.strip()] if _PATH.fullmatch(word)}
-    return {word for word in words if word.endswith((*_SUFFIXES, "/"))}
+    return {word for word in words if "/" in word and word.endswith((*_SUFFIXES, "/"))}
 
 
 def test_every_path_in_the_architecture_exists(root: Path, package: Path) -> None:

@@ -113,7 +113,8 @@ def test_endpoints_share_their_stem_with_a_slice(package: Path, slices: set[str]
 
 def test_unit_tests_share_their_stem_with_what_they_test(root: Path, package: Path, slices: set[str]) -> None:
     tested = {path.name for path in (root / "tests" / "unit").iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert tested <= slices | _STRUCTURE | _SURFACES
+    adapters = {path.name for path in (package / "adapters").iterdir() if path.is_dir()}
+    assert tested <= slices | _STRUCTURE | _SURFACES | adapters
 
 
 def test_the_import_contract_knows_every_slice(root: Path, slices: set[str]) -> None:
