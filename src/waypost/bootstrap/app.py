@@ -8,6 +8,12 @@ from waypost.kernel.work import Work
 from waypost.settings import Settings
 
 if TYPE_CHECKING:
+    from waypost.bootstrap.readiness import Readiness
+    from waypost.mailbox.read import Mailbox
+    from waypost.notifications.desk import Notifications
+    from waypost.recipients.records import Recipients
+    from waypost.suppression.desk import SuppressionDesk
+    from waypost.templates.publish import Templates
     from waypost.tenants.access import Access
     from waypost.tenants.accounts import Tenants
     from waypost.tenants.audit import Audit
@@ -25,3 +31,10 @@ class App:
     idempotency: "Idempotency"
     tenants: "Tenants"
     keys: "ApiKeys"
+    recipients: "Recipients"
+    templates: "Templates"
+    suppressions: "SuppressionDesk"
+    notifications: "Notifications"
+    readiness: "Readiness"
+    mailbox: "Mailbox | None" = None
+    """Only where the catch-all runs."""

@@ -80,3 +80,21 @@ def revoke(
         Output(as_json=False).line(f"{key_id} is revoked.")
 
     with_client(settings, run, platform=True, tenant=tenant)
+
+
+@app.command("platform")
+@settable("database")
+def make_platform_key(
+    settings: Settings,
+    *,
+    name: Annotated[str, typer.Option(help="What the key is for.")] = "platform",
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for programs.")] = False,
+) -> None:
+    """Make a platform key in the database itself: the first one of a deployment, or one in place of a lost one."""
+    import asyncio
+
+    from waypost.bootstrap.household import make_platform_key as make
+    from waypost.cli.show import Output
+
+    secret = asyncio.run(make(settings, name))
+    Output(as_json=as_json).one({"secret": secret}, title="Keep the secret: it is shown only now.")

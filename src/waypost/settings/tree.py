@@ -111,8 +111,8 @@ class Settings:
         int, About(_DATABASE, readers.whole(2, 200), "How many database connections one API process keeps at most.")
     ] = 10
     worker_connections: Annotated[
-        int, About(_DATABASE, readers.whole(4, 200), "How many database connections one worker keeps at most.")
-    ] = 6
+        int, About(_DATABASE, readers.whole(7, 200), "How many database connections one worker keeps at most.")
+    ] = 8
 
     smtp_url: Annotated[
         Secret | None,
@@ -142,7 +142,7 @@ class Settings:
     ] = None
     batch_size: Annotated[
         int, About(_WORKER, readers.whole(1, 5000), "How many notifications a worker claims at once.")
-    ] = 500
+    ] = 200
     lease: Annotated[
         float, About(_WORKER, readers.seconds(5, 3600), "How long a worker may be silent before others take its work.")
     ] = 60.0

@@ -1,0 +1,21 @@
+"""What time the database has."""
+
+from datetime import datetime
+from typing import Final
+
+import asyncpg
+
+from waypost.adapters.postgres.connection import Pool
+from waypost.adapters.postgres.queries import load
+from waypost.kernel.errors import Unavailable
+
+_SQL: Final = load("time")
+_PATIENCE_SECONDS: Final = 5.0
+
+
+async def database_time(pool: Pool) -> datetime:
+    try:
+        async with pool.acquire(timeout=_PATIENCE_SECONDS) as connection:
+            return await connection.fetchval(_SQL["now"], timeout=_PATIENCE_SECONDS)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        raise Unavailable("The database did not answer.") from error

@@ -1,0 +1,114 @@
+"""The App of an API process."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from waypost.adapters.postgres.audit import PgAuditStore
+from waypost.adapters.postgres.delivery import PgDelivery
+from waypost.adapters.postgres.idempotency import PgIdempotencyStore
+from waypost.adapters.postgres.mailbox import PgMailboxStore
+from waypost.adapters.postgres.notifications import PgNotifications
+from waypost.adapters.postgres.notify import Bell
+from waypost.adapters.postgres.outbox import PgOutbox
+from waypost.adapters.postgres.pool import PoolOptions, open_pool
+from waypost.adapters.postgres.recipients import PgAddressStore, PgRecipientStore
+from waypost.adapters.postgres.suppression import PgSuppressions
+from waypost.adapters.postgres.templates import PgTemplateStore, PgVersionStore
+from waypost.adapters.postgres.tenants import PgApiKeyStore, PgKeyring, PgTenantStore
+from waypost.adapters.postgres.work import PgWork
+from waypost.adapters.render.pool import RenderPool
+from waypost.adapters.vault.keyring import LocalVault
+from waypost.adapters.vault.masterkey import open_master_key
+from waypost.bootstrap.app import App
+from waypost.bootstrap.clock_sync import database_clock
+from waypost.bootstrap.database import api_url
+from waypost.bootstrap.identity import identity_of
+from waypost.bootstrap.readiness import Readiness
+from waypost.mailbox.read import Mailbox
+from waypost.notifications.cancel import Cancel
+from waypost.notifications.desk import Notifications
+from waypost.notifications.read import Reader
+from waypost.notifications.submit import Submit
+from waypost.recipients.people import People
+from waypost.recipients.records import Recipients
+from waypost.recipients.resolve import Resolver
+from waypost.settings import Settings
+from waypost.suppression.desk import SuppressionDesk
+from waypost.suppression.suppress import Suppressions
+from waypost.templates.publish import Templates
+from waypost.templates.versions import Versions
+from waypost.tenants.access import Access
+from waypost.tenants.accounts import Tenants
+from waypost.tenants.audit import Audit
+from waypost.tenants.idempotency import Idempotency
+from waypost.tenants.keys import ApiKeys
+from waypost.tenants.platform import verify_master_key
+
+
+@asynccontextmanager
+async def open_app(settings: Settings) -> AsyncGenerator[App]:
+    """Everything the API works with. Refuses to start on a schema or a master key that does not fit."""
+    master = open_master_key(settings.master_key_path, create=False)
+    dsn = api_url(settings, master)
+    async with AsyncExitStack() as stack:
+        pool = await open_pool(dsn, PoolOptions(application_name="waypost api", max_size=settings.api_connections))
+        stack.push_async_callback(pool.close)
+        readiness = Readiness(pool)
+        await readiness.check()
+        clock = await stack.enter_async_context(database_clock(pool))
+        bell = Bell(dsn, clock)
+        stack.push_async_callback(bell.close)
+        renderer = RenderPool(clock=clock)
+        stack.push_async_callback(renderer.close)
+        work, vault = PgWork(pool), LocalVault(master)
+        keyring = PgKeyring(vault)
+        tenants, api_keys = PgTenantStore(), PgApiKeyStore()
+        await verify_master_key(work, tenants, vault)
+        audit = Audit(PgAuditStore(), clock)
+        access = Access(work=work, keys=api_keys, tenants=tenants, clock=clock)
+        people = People(recipients=PgRecipientStore(), addresses=PgAddressStore(), keyring=keyring, clock=clock)
+        versions = Versions(store=PgVersionStore(), renderer=renderer, keyring=keyring, clock=clock)
+        notifications = PgNotifications()
+        delivery = PgDelivery(clock=clock, ring=bell.ring)
+        reader = Reader(
+            store=notifications,
+            delivery=delivery,
+            keyring=keyring,
+            versions=versions,
+            renderer=renderer,
+            identity=identity_of(settings),
+        )
+        resolver = Resolver(people=people, addresses=PgAddressStore(), keyring=keyring, clock=clock)
+        submit = Submit(
+            store=notifications,
+            delivery=delivery,
+            resolver=resolver,
+            versions=versions,
+            renderer=renderer,
+            outbox=PgOutbox(),
+            clock=clock,
+        )
+        yield App(
+            settings=settings,
+            clock=clock,
+            work=work,
+            access=access,
+            audit=audit,
+            idempotency=Idempotency(store=PgIdempotencyStore(), keyring=keyring, clock=clock),
+            tenants=Tenants(store=tenants, audit=audit, vault=vault, access=access, clock=clock),
+            keys=ApiKeys(store=api_keys, tenants=tenants, audit=audit, access=access, clock=clock),
+            recipients=Recipients(
+                people=people, recipients=PgRecipientStore(), addresses=PgAddressStore(), audit=audit, clock=clock
+            ),
+            templates=Templates(store=PgTemplateStore(), renderer=renderer, keyring=keyring, clock=clock, audit=audit),
+            suppressions=SuppressionDesk(
+                suppressions=Suppressions(store=PgSuppressions(), clock=clock), keyring=keyring, audit=audit
+            ),
+            notifications=Notifications(
+                submit=submit,
+                read=reader,
+                cancel=Cancel(store=notifications, delivery=delivery, reader=reader),
+            ),
+            readiness=readiness,
+            mailbox=Mailbox(store=PgMailboxStore(), keyring=keyring) if settings.catchall_port else None,
+        )

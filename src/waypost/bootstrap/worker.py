@@ -1,0 +1,117 @@
+"""A worker, joined to its stores, its senders and its journal."""
+
+import random
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
+
+from waypost.adapters.journal.shelf import Shelf
+from waypost.adapters.journal.writer import JournalFile
+from waypost.adapters.postgres.delivery import PgDelivery
+from waypost.adapters.postgres.dispatch import PgDispatch
+from waypost.adapters.postgres.line import Line
+from waypost.adapters.postgres.migrate import code_version
+from waypost.adapters.postgres.notify import Bell, Listener
+from waypost.adapters.postgres.pool import PoolOptions, open_pool
+from waypost.adapters.postgres.suppression import PgSuppressions
+from waypost.adapters.postgres.templates import PgVersionStore
+from waypost.adapters.postgres.tenants import PgKeyring, PgTenantStore
+from waypost.adapters.postgres.upkeep import PgUpkeep
+from waypost.adapters.postgres.work import PgWork
+from waypost.adapters.postgres.worker_leases import PgWorkerLeases
+from waypost.adapters.render.pool import RenderPool
+from waypost.adapters.vault.keyring import LocalVault
+from waypost.adapters.vault.masterkey import open_master_key
+from waypost.bootstrap.clock_sync import database_clock
+from waypost.bootstrap.database import worker_url
+from waypost.bootstrap.identity import identity_of
+from waypost.bootstrap.readiness import Readiness
+from waypost.bootstrap.senders import TenantSenders
+from waypost.delivery.dispatch import Dispatcher, DispatchParts
+from waypost.delivery.lease import Lease
+from waypost.delivery.ports import Telemetry
+from waypost.delivery.rescue import Rescue
+from waypost.delivery.settle import Settler
+from waypost.delivery.upkeep import Upkeep
+from waypost.delivery.worker import Worker
+from waypost.kernel.ids import mint
+from waypost.notifications.compose import MailComposer
+from waypost.settings import Settings
+from waypost.templates.versions import Versions
+from waypost.tenants.platform import verify_master_key
+
+_OWN_LINES: Final = 5
+"""Claims, settlements, leases, upkeep and the ear have a connection each; the pool has the rest."""
+_JOURNALS: Final = "journal"
+_DEPTH: Final = 2
+
+
+@asynccontextmanager
+async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerator[Worker]:
+    """Refuses to start on a schema or a master key that does not fit."""
+    master = open_master_key(settings.master_key_path, create=False)
+    dsn = worker_url(settings, master)
+    async with AsyncExitStack() as stack:
+        options = PoolOptions(
+            application_name="waypost worker", max_size=settings.worker_connections - _OWN_LINES, index_plans=True
+        )
+        pool = await open_pool(dsn, options)
+        stack.push_async_callback(pool.close)
+        await Readiness(pool).check()
+        clock = await stack.enter_async_context(database_clock(pool))
+        claims, settlements, leases, chores = (Line(dsn, options) for _ in range(_OWN_LINES - 1))
+        ear, bell = Listener(dsn, clock), Bell(dsn, clock)
+        renderer = RenderPool(clock=clock)
+        for closable in (claims, settlements, leases, chores, ear, bell, renderer):
+            stack.push_async_callback(closable.close)
+
+        work, vault, tenants = PgWork(pool), LocalVault(master), PgTenantStore()
+        keyring, identity = PgKeyring(vault), identity_of(settings)
+        await verify_master_key(work, tenants, vault)
+        senders = TenantSenders(settings=settings, identity=identity, work=work, tenants=tenants)
+        stack.push_async_callback(senders.close)
+
+        worker_id = mint(clock)
+        store = PgDispatch(claims=claims, settlements=settlements, suppressions=PgSuppressions(), clock=clock)
+        workers = PgWorkerLeases(line=leases, code_version=code_version())
+        lease = Lease(store=workers, clock=clock, worker_id=worker_id, seconds=settings.lease, tell_time=clock.correct)
+        settler = Settler(store=store, clock=clock, worker_id=worker_id)
+        journals = settings.data_dir / _JOURNALS
+        journal = JournalFile(journals, worker_id, settings.batch_size * _DEPTH)
+        composer = MailComposer(
+            work=work,
+            tenants=tenants,
+            keyring=keyring,
+            versions=Versions(store=PgVersionStore(), renderer=renderer, keyring=keyring, clock=clock),
+            renderer=renderer,
+            identity=identity,
+            clock=clock,
+        )
+        parts = DispatchParts(
+            store=store,
+            delivery=PgDelivery(clock=clock, ring=bell.ring),
+            work=work,
+            composer=composer,
+            senders=senders,
+            journal=journal,
+            ear=ear,
+            telemetry=telemetry,
+            lease=lease,
+            settler=settler,
+            clock=clock,
+        )
+        rescue = Rescue(
+            workers=workers,
+            store=store,
+            shelf=Shelf(journals),
+            telemetry=telemetry,
+            lease=lease,
+            clock=clock,
+            random=random.random,
+        )
+        yield Worker(
+            dispatcher=Dispatcher(parts, worker_id=worker_id, batch_size=settings.batch_size, depth=_DEPTH),
+            lease=lease,
+            upkeep=Upkeep(store=PgUpkeep(chores), rescue=rescue, clock=clock),
+            journal=journal,
+        )
