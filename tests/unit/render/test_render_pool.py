@@ -183,6 +183,13 @@ async def test_close_ends_the_children_and_refuses_further_work(pool: RenderPool
         await pool.render([job("1")])
 
 
+async def test_a_child_can_be_started_ahead(pool: RenderPool, job: Make) -> None:
+    await pool.warm()
+    (child,) = children()
+    await pool.render([job("1")])
+    assert children() == {child}
+
+
 async def test_an_empty_call_starts_nothing(pool: RenderPool) -> None:
     assert list(await pool.render([])) == []
     assert children() == set()

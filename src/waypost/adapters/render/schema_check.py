@@ -33,7 +33,7 @@ _SENTENCES: Final = {
     "enum": ("not_allowed", "must be one of the values that the schema allows"),
     "exclusiveMaximum": ("too_large", "must be less than {limit}"),
     "exclusiveMinimum": ("too_small", "must be greater than {limit}"),
-    "falseSchema": ("unknown_field", "is not allowed here"),
+    "falseSchema": ("unknown_field", "is not allowed here, or holds what is not"),
     "format": ("wrong_format", "must be a valid {format}"),
     "maximum": ("too_large", "must be at most {limit}"),
     "maxItems": ("too_many", "must have at most {limit} items"),
