@@ -15,15 +15,32 @@ from waypost.kernel.clock import VirtualClock
 Connect = Callable[..., Awaitable[asyncpg.Connection]]
 
 
+class WatchedClock(VirtualClock):
+    """Tells when somebody has gone to sleep on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asleep = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.asleep.set()
+        await super().sleep(seconds)
+
+
 @pytest.fixture
-async def bell(database: Any, clock: VirtualClock) -> AsyncIterator[Bell]:
+def clock() -> WatchedClock:
+    return WatchedClock()
+
+
+@pytest.fixture
+async def bell(database: Any, clock: WatchedClock) -> AsyncIterator[Bell]:
     made = Bell(database.api, clock)
     yield made
     await made.close()
 
 
 @pytest.fixture
-async def listener(database: Any, clock: VirtualClock) -> AsyncIterator[Listener]:
+async def listener(database: Any, clock: WatchedClock) -> AsyncIterator[Listener]:
     made = Listener(database.worker, clock)
     yield made
     await made.close()
@@ -38,33 +55,32 @@ async def heard(connect: Connect) -> asyncio.Queue[str]:
     return rung
 
 
-async def listening(listener: Listener, admin: asyncpg.Connection, seconds: float = 60) -> asyncio.Task[bool]:
+async def listening(listener: Listener, clock: WatchedClock, seconds: float = 60) -> asyncio.Task[bool]:
     """A wait that has begun, with its ear open."""
+    clock.asleep.clear()
     task = asyncio.create_task(listener.wait(seconds))
-    query = "select count(*) from pg_stat_activity where application_name = 'waypost listener' and datname = current_database() and query ilike 'listen%'"
-    while not await admin.fetchval(query):
-        await asyncio.sleep(0.001)
+    await asyncio.wait_for(clock.asleep.wait(), 5)
     return task
 
 
-async def test_a_ring_wakes_a_waiting_listener(bell: Bell, listener: Listener, admin: asyncpg.Connection):
-    task = await listening(listener, admin)
+async def test_a_ring_wakes_a_waiting_listener(bell: Bell, listener: Listener, clock: WatchedClock):
+    task = await listening(listener, clock)
     bell.ring()
     assert await asyncio.wait_for(task, 5) is True
 
 
-async def test_without_a_ring_the_wait_ends_by_itself(
-    listener: Listener, admin: asyncpg.Connection, clock: VirtualClock
-):
-    task = await listening(listener, admin, seconds=2)
+async def test_without_a_ring_the_wait_ends_by_itself(listener: Listener, clock: WatchedClock):
+    task = await listening(listener, clock, seconds=2)
     await clock.advance(1.9)
     assert not task.done()
     await clock.advance(0.2)
     assert await asyncio.wait_for(task, 5) is False
 
 
-async def test_a_ring_between_two_waits_is_not_lost(bell: Bell, listener: Listener, admin: asyncpg.Connection):
-    task = await listening(listener, admin)
+async def test_a_ring_between_two_waits_is_not_lost(
+    bell: Bell, listener: Listener, admin: asyncpg.Connection, clock: WatchedClock
+):
+    task = await listening(listener, clock)
     bell.ring()
     assert await task is True
     await admin.execute(f"notify {CHANNEL}")
@@ -72,21 +88,9 @@ async def test_a_ring_between_two_waits_is_not_lost(bell: Bell, listener: Listen
     assert await asyncio.wait_for(listener.wait(60), 5) is True
 
 
-class WatchedClock(VirtualClock):
-    """Tells when somebody has gone to sleep on it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asleep = asyncio.Event()
-
-    async def sleep(self, seconds: float) -> None:
-        self.asleep.set()
-        await super().sleep(seconds)
-
-
-async def test_many_rings_within_50_ms_are_two_without_payload(database: Any, heard: asyncio.Queue[str]):
-    clock = WatchedClock()
-    bell = Bell(database.api, clock)
+async def test_many_rings_within_50_ms_are_two_without_payload(
+    bell: Bell, heard: asyncio.Queue[str], clock: WatchedClock
+):
     bell.ring()
     assert await asyncio.wait_for(heard.get(), 5) == ""
     await asyncio.wait_for(clock.asleep.wait(), 5)
@@ -112,7 +116,7 @@ async def test_a_ring_owed_at_closing_is_still_rung(bell: Bell, heard: asyncio.Q
 
 
 async def test_it_rings_after_the_commit_and_not_after_a_rollback(
-    bell: Bell, heard: asyncio.Queue[str], api_work: PgWork, clock: VirtualClock
+    bell: Bell, heard: asyncio.Queue[str], api_work: PgWork, clock: WatchedClock
 ):
     with pytest.raises(KeyError):
         async with api_work.begin("acme") as tx:
@@ -127,10 +131,10 @@ async def test_it_rings_after_the_commit_and_not_after_a_rollback(
 
 
 async def test_a_dead_connection_is_noticed_reopened_and_everything_is_swept(
-    listener: Listener, admin: asyncpg.Connection, bell: Bell
+    listener: Listener, admin: asyncpg.Connection, bell: Bell, clock: WatchedClock
 ):
     assert listener.take_missed() is True, "before the first wait nothing was heard"
-    task = await listening(listener, admin)
+    task = await listening(listener, clock)
     assert listener.take_missed() is True
     assert listener.take_missed() is False
     await admin.fetch(
@@ -138,7 +142,7 @@ async def test_a_dead_connection_is_noticed_reopened_and_everything_is_swept(
         " and datname = current_database()"
     )
     assert await asyncio.wait_for(task, 5) is True, "whoever waits is woken"
-    task = await listening(listener, admin)
+    task = await listening(listener, clock)
     assert listener.take_missed() is True
     bell.ring()
     assert await asyncio.wait_for(task, 5) is True
@@ -146,10 +150,8 @@ async def test_a_dead_connection_is_noticed_reopened_and_everything_is_swept(
 
 
 async def test_a_bell_whose_connection_died_rings_again(
-    database: Any, heard: asyncio.Queue[str], admin: asyncpg.Connection
+    bell: Bell, heard: asyncio.Queue[str], admin: asyncpg.Connection, clock: WatchedClock
 ):
-    clock = WatchedClock()
-    bell = Bell(database.api, clock)
     bell.ring()
     await asyncio.wait_for(heard.get(), 5)
     await asyncio.wait_for(clock.asleep.wait(), 5)
@@ -160,10 +162,9 @@ async def test_a_bell_whose_connection_died_rings_again(
     )
     bell.ring()
     await asyncio.wait_for(heard.get(), 5)
-    await bell.close()
 
 
-async def test_a_database_that_is_away_breaks_neither(clock: VirtualClock):
+async def test_a_database_that_is_away_breaks_neither(clock: WatchedClock):
     nowhere = "postgresql://u:p@127.0.0.1:1/x"
     bell, listener = Bell(nowhere, clock), Listener(nowhere, clock)
     bell.ring()
