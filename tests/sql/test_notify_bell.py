@@ -1,4 +1,4 @@
-# ruff: noqa: ASYNC110, PT012
+# ruff: noqa: PT012
 """The bell wakes other processes, rarely enough to cost nothing, and its silence is never mistaken for quiet."""
 
 import asyncio
