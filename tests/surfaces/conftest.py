@@ -4,75 +4,41 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
 import httpx
 import msgspec
 import pytest
 
-from waypost.adapters.postgres.audit import PgAuditStore
-from waypost.adapters.postgres.idempotency import PgIdempotencyStore
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
-from waypost.adapters.postgres.recipients import PgAddressStore, PgRecipientStore
-from waypost.adapters.postgres.templates import PgTemplateStore
-from waypost.adapters.postgres.tenants import PgApiKeyStore, PgKeyring, PgTenantStore
+from waypost.adapters.postgres.tenants import PgTenantStore
 from waypost.adapters.postgres.work import PgWork
-from waypost.adapters.render.pool import RenderPool
 from waypost.adapters.vault.keyring import LocalVault
-from waypost.adapters.vault.masterkey import MasterKey
+from waypost.adapters.vault.masterkey import open_master_key
 from waypost.api.app import ALL_ENDPOINTS, create_app
 from waypost.api.endpoint import Endpoint
 from waypost.api.refusals import refusals_of
 from waypost.bootstrap import App
-from waypost.bootstrap.readiness import Readiness
+from waypost.bootstrap.api import open_app
 from waypost.kernel.clock import SystemClock
 from waypost.kernel.tenancy import PLATFORM, PLATFORM_ONLY, Permission
 from waypost.kernel.vocabulary import TenantMode
-from waypost.recipients.people import People
-from waypost.recipients.records import Recipients
-from waypost.templates.publish import Templates
-from waypost.tenants.access import Access
-from waypost.tenants.accounts import Tenants
-from waypost.tenants.audit import Audit
-from waypost.tenants.idempotency import Idempotency
-from waypost.tenants.keys import ApiKeys
+from waypost.settings import Secret, Settings
 from waypost.tenants.platform import create_platform_key, ensure_platform, operator_scope
 
 TENANT_SCOPES = tuple(permission for permission in Permission if permission not in PLATFORM_ONLY)
 
 
 @pytest.fixture
-async def app(database: Any) -> AsyncIterator[App]:
-    pool = await open_pool(database.api, PoolOptions(application_name="surfaces", min_size=0, max_size=8))
-    clock = SystemClock()
-    work, vault = PgWork(pool), LocalVault(MasterKey(bytes(32)))
-    tenant_store, key_store = PgTenantStore(), PgApiKeyStore()
-    await ensure_platform(work, tenant_store, vault, clock)
-    keyring = PgKeyring(vault)
-    audit = Audit(PgAuditStore(), clock)
-    access = Access(work=work, keys=key_store, tenants=tenant_store, clock=clock)
-    recipients, addresses = PgRecipientStore(), PgAddressStore()
-    people = People(recipients=recipients, addresses=addresses, keyring=keyring, clock=clock)
-    renderer = RenderPool(clock=clock)
-    yield cast(
-        App,
-        SimpleNamespace(
-            clock=clock,
-            work=work,
-            access=access,
-            audit=audit,
-            idempotency=Idempotency(store=PgIdempotencyStore(), keyring=keyring, clock=clock),
-            tenants=Tenants(store=tenant_store, audit=audit, vault=vault, access=access, clock=clock),
-            keys=ApiKeys(store=key_store, tenants=tenant_store, audit=audit, access=access, clock=clock),
-            recipients=Recipients(people=people, recipients=recipients, addresses=addresses, audit=audit, clock=clock),
-            templates=Templates(store=PgTemplateStore(), renderer=renderer, keyring=keyring, clock=clock, audit=audit),
-            readiness=Readiness(pool),
-            mailbox=None,
-        ),
-    )
-    await renderer.close()
+async def app(database: Any, tmp_path: Path) -> AsyncIterator[App]:
+    settings = Settings(data_dir=tmp_path, database_api_url=Secret(database.api), catchall_port=1)
+    master = open_master_key(settings.master_key_path, create=True)
+    pool = await open_pool(database.api, PoolOptions(application_name="surfaces", min_size=0, max_size=1))
+    await ensure_platform(PgWork(pool), PgTenantStore(), LocalVault(master), SystemClock())
     pool.terminate()
+    async with open_app(settings) as app:
+        yield app
 
 
 @dataclass(frozen=True, kw_only=True)

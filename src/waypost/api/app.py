@@ -9,7 +9,7 @@ from litestar.response import Response
 from litestar.types import ASGIApp
 from prometheus_client import CollectorRegistry
 
-from waypost.api import notifications, recipients, templates, tenants
+from waypost.api import mailbox, notifications, recipients, suppression, templates, tenants
 from waypost.api.client_address import Origin
 from waypost.api.dispatch import handler_of
 from waypost.api.endpoint import Endpoint
@@ -23,17 +23,19 @@ from waypost.api.request_record import record_of
 from waypost.bootstrap import App
 from waypost.kernel.errors import MalformedRequest, NotFound, WaypostError
 
-
 ALL_ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *notifications.ENDPOINTS,
     *recipients.ENDPOINTS,
     *templates.ENDPOINTS,
+    *suppression.ENDPOINTS,
     *tenants.ENDPOINTS,
+    *mailbox.ENDPOINTS,
 )
 
 
 def create_app(app: App, *, limits: Limits | None = None, registry: CollectorRegistry | None = None) -> ASGIApp:
-    endpoints = ALL_ENDPOINTS
+    absent = () if app.mailbox is not None else mailbox.ENDPOINTS
+    endpoints = [endpoint for endpoint in ALL_ENDPOINTS if endpoint not in absent]
     router = Litestar(
         [
             # These come first: where one is there, Litestar does not make its own.

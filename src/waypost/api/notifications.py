@@ -62,6 +62,9 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
             "ambiguous_recipient",
             "before_send_at",
             "content_or_template",
+            "duplicate",
+            "header_refused",
+            "header_reserved",
             "in_the_past",
             "invalid_variables",
             "too_far_ahead",
@@ -98,7 +101,7 @@ async def send_notification(call: Call[NewNotification, NoQuery]) -> AcceptedVie
 async def list_notifications(call: Call[NoBody, NotificationQuery]) -> Listing[NotificationView]:
     """Newest first."""
     query = call.query
-    page = await call.app.notifications.read.page(call.tx, filter_of(query), query.cursor, query.limit)
+    page = await call.app.notifications.read.page(call.tx, call.scope, filter_of(query), query.cursor, query.limit)
     return Listing(items=[show_summary(summary) for summary in page.items], next=page.next)
 
 
@@ -112,7 +115,7 @@ async def list_notifications(call: Call[NoBody, NotificationQuery]) -> Listing[N
 )
 async def get_notification(call: Call[NoBody, NoQuery]) -> NotificationDetailView:
     """Always current."""
-    return show_detail(await call.app.notifications.read.detail(call.tx, call.id("ntf")))
+    return show_detail(await call.app.notifications.read.detail(call.tx, call.scope, call.id("ntf")))
 
 
 @endpoint(
@@ -127,7 +130,7 @@ async def get_notification(call: Call[NoBody, NoQuery]) -> NotificationDetailVie
 )
 async def get_timeline(call: Call[NoBody, NoQuery]) -> TimelineView:
     """Accepted, withheld, deferred, each attempt and its outcome: with time and reason, oldest first."""
-    steps = await call.app.notifications.read.timeline(call.tx, call.id("ntf"))
+    steps = await call.app.notifications.read.timeline(call.tx, call.scope, call.id("ntf"))
     return TimelineView(items=[show_step(step) for step in steps])
 
 
@@ -149,7 +152,7 @@ async def get_timeline(call: Call[NoBody, NoQuery]) -> TimelineView:
 )
 async def get_content(call: Call[NoBody, NoQuery]) -> ContentView:
     """Rendered from the inputs that were frozen when it was accepted. Write-only variables are shown as dots."""
-    return show_content(await call.app.notifications.read.content(call.tx, call.id("ntf")))
+    return show_content(await call.app.notifications.read.content(call.tx, call.scope, call.id("ntf")))
 
 
 @endpoint(
@@ -177,7 +180,7 @@ async def cancel_notification(call: Call[NoBody, NoQuery]) -> NotificationView:
 async def get_request(call: Call[NoBody, NoQuery]) -> RequestView:
     """In the order of `to`."""
     request_id = call.id("req")
-    made = await call.app.notifications.read.request(call.tx, request_id)
+    made = await call.app.notifications.read.request(call.tx, call.scope, request_id)
     return RequestView(id=ids.show("req", request_id), notifications=[show_summary(summary) for summary in made])
 
 

@@ -1,0 +1,105 @@
+"""Every administrative change leaves a row in the audit log: the routes come from the OpenAPI document."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import asyncpg
+import pytest
+
+AUDITED = "x-audited"
+CHANGES = {"post", "put", "patch", "delete"}
+NOT_ADMINISTRATIVE = {"send_notification", "cancel_notification", "cancel_request", "preview_version"}
+
+
+async def _recipient(acme: Any) -> None:
+    await acme.ok("PUT", "/v1/recipients/u1", {"email": "ada@example.com"})
+
+
+async def _address(acme: Any) -> str:
+    await _recipient(acme)
+    return (await acme.ok("GET", "/v1/recipients/u1/addresses"))["items"][0]["id"]
+
+
+async def _template(acme: Any) -> None:
+    await acme.ok("POST", "/v1/templates", {"key": "hello", "name": "Hello", "category": "marketing"})
+
+
+async def _draft(acme: Any) -> None:
+    await _template(acme)
+    await acme.ok("POST", "/v1/templates/hello/email/versions", {"content": {"subject": "s", "text": "t"}})
+
+
+async def _suppression(acme: Any) -> str:
+    return (await acme.ok("POST", "/v1/suppressions", {"address": "ada@example.com"}))["id"]
+
+
+async def _key(acme: Any) -> str:
+    return (await acme.ok("POST", "/v1/api-keys", {"name": "x", "scopes": ["audit:read"]}))["id"]
+
+
+SCENES: dict[str, tuple[Callable[[Any], Awaitable[Any]] | None, str, str, Any]] = {
+    "create_tenant": (None, "POST", "/v1/tenants", {"id": "initech", "name": "Initech"}),
+    "change_tenant": (None, "PATCH", "/v1/tenants/acme", {"name": "Other"}),
+    "create_api_key": (None, "POST", "/v1/api-keys", {"name": "x", "scopes": ["audit:read"]}),
+    "revoke_api_key": (_key, "DELETE", "/v1/api-keys/{made}", None),
+    "put_recipient": (None, "PUT", "/v1/recipients/u1", {"email": "ada@example.com"}),
+    "change_recipient": (_recipient, "PATCH", "/v1/recipients/u1", {"locale": "en"}),
+    "erase_recipient": (_recipient, "DELETE", "/v1/recipients/u1", None),
+    "revoke_address": (_address, "DELETE", "/v1/recipients/u1/addresses/{made}", None),
+    "create_template": (None, "POST", "/v1/templates", {"key": "hello", "name": "Hello", "category": "marketing"}),
+    "create_version": (
+        _template,
+        "POST",
+        "/v1/templates/hello/email/versions",
+        {"content": {"subject": "s", "text": "t"}},
+    ),
+    "publish_version": (_draft, "POST", "/v1/templates/hello/email/versions/1/publish", None),
+    "create_suppression": (None, "POST", "/v1/suppressions", {"address": "ada@example.com"}),
+    "release_suppression": (_suppression, "DELETE", "/v1/suppressions/{made}", None),
+}
+
+
+async def test_every_changing_route_is_either_audited_or_a_send(anonymous: Any) -> None:
+    document = json.loads((await anonymous.client.get("/openapi.json")).content)
+    changing = {
+        operation["operationId"]: operation.get(AUDITED, False)
+        for path in document["paths"].values()
+        for method, operation in path.items()
+        if method in CHANGES
+    }
+    assert {name for name, audited in changing.items() if not audited} == NOT_ADMINISTRATIVE
+    assert {name for name, audited in changing.items() if audited} == SCENES.keys()
+
+
+@pytest.mark.parametrize("name", SCENES)
+async def test_the_change_leaves_a_row_that_says_who_did_it(
+    name: str, platform: Any, acme: Any, admin: asyncpg.Connection
+) -> None:
+    arrange, method, path, body = SCENES[name]
+    made = await arrange(acme) if arrange else None
+    caller = platform if "/v1/tenants" in path else acme
+    before = {row["id"] for row in await admin.fetch("select id from audit")}
+    answer = await caller(method, path.format(made=made), body)
+    assert answer.is_success, answer.text
+    rows = [row for row in await admin.fetch("select * from audit") if row["id"] not in before]
+    assert rows
+    for row in rows:
+        assert row["request_id"] == answer.headers["waypost-request-id"]
+        assert row["actor"].startswith("key_")
+        assert "ada@example.com" not in str(row["detail"]) + row["subject"]
+    shown = (await caller.ok("GET", "/v1/audit"))["items"][0]
+    assert shown["request_id"] == answer.headers["waypost-request-id"]
+
+
+async def test_a_refused_change_leaves_no_row(acme: Any, admin: asyncpg.Connection) -> None:
+    before = await admin.fetchval("select count(*) from audit")
+    await acme.refused("PUT", "/v1/recipients/u1", {"email": "no"})
+    await acme.refused("POST", "/v1/api-keys", {"name": "x", "scopes": ["tenants:act"]})
+    assert await admin.fetchval("select count(*) from audit") == before
+
+
+async def test_each_tenant_reads_its_own_log(acme: Any, globex: Any) -> None:
+    await acme.ok("PUT", "/v1/recipients/u1", {"locale": "en"})
+    actions = [entry["action"] for entry in (await globex.ok("GET", "/v1/audit"))["items"]]
+    assert "recipient.created" not in actions
