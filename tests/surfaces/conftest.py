@@ -1,8 +1,11 @@
 """The whole API on a real database, and a caller that checks every answer against the OpenAPI document."""
 
+import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from litestar.types import ASGIApp
 
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
 from waypost.adapters.postgres.tenants import PgTenantStore
@@ -19,6 +23,7 @@ from waypost.adapters.vault.masterkey import open_master_key
 from waypost.api.app import ALL_ENDPOINTS, create_app
 from waypost.api.endpoint import Endpoint
 from waypost.api.refusals import refusals_of
+from waypost.api.server import server_of
 from waypost.bootstrap import App
 from waypost.bootstrap.api import open_app
 from waypost.kernel.clock import SystemClock
@@ -32,7 +37,12 @@ TENANT_SCOPES = tuple(permission for permission in Permission if permission not 
 
 @pytest.fixture
 async def app(database: Any, tmp_path: Path) -> AsyncIterator[App]:
-    settings = Settings(data_dir=tmp_path, database_api_url=Secret(database.api), catchall_port=1)
+    settings = Settings(
+        data_dir=tmp_path,
+        database_api_url=Secret(database.api),
+        catchall_port=1,
+        trusted_proxies=("127.0.0.1/32",),
+    )
     master = open_master_key(settings.master_key_path, create=True)
     pool = await open_pool(database.api, PoolOptions(application_name="surfaces", min_size=0, max_size=1))
     await ensure_platform(PgWork(pool), PgTenantStore(), LocalVault(master), SystemClock())
@@ -122,6 +132,34 @@ def check_documented(method: str, path: str, answer: httpx.Response) -> None:
     documented = refusals_of(endpoint)
     assert problem["status"] in documented, f"{method} {path}: {answer.text}"
     assert problem["code"] in documented[problem["status"]], f"{method} {path}: {answer.text}"
+
+
+@asynccontextmanager
+async def serving_app(app: ASGIApp, *, header_seconds: float = 10) -> AsyncIterator[int]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    server = server_of(app, "127.0.0.1", port, header_seconds=header_seconds)
+    running = asyncio.create_task(server.serve())
+    try:
+        for _ in range(500):
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.01)
+            else:
+                writer.close()
+                break
+        yield port
+    finally:
+        server.stop()
+        await running
+
+
+@pytest.fixture
+def serving() -> Callable[..., AbstractAsyncContextManager[int]]:
+    """`async with serving(asgi) as port`: the application on a real server."""
+    return serving_app
 
 
 @pytest.fixture

@@ -1,11 +1,10 @@
 """The door on a real server: slow, large and many requests are cut, and everyone else is served meanwhile."""
 
 import asyncio
-import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
@@ -17,7 +16,6 @@ from waypost.api.client_address import Origin
 from waypost.api.limits import Limited, Limits
 from waypost.api.metrics import HttpMetrics, metrics_app
 from waypost.api.request_log import RequestLog
-from waypost.api.server import server_of
 from waypost.kernel.clock import SystemClock
 
 TIGHT = Limits(body_bytes=100_000, body_seconds=1.0, handler_seconds=1.0, per_address=20, per_key=5)
@@ -49,28 +47,6 @@ def guarded(limits: Limits, app: ASGIApp = echo, *, trusted: tuple[str, ...] = (
     )
 
 
-@asynccontextmanager
-async def serving(app: ASGIApp, *, header_seconds: float = 10) -> AsyncIterator[int]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    server = server_of(app, "127.0.0.1", port, header_seconds=header_seconds)
-    running = asyncio.create_task(server.serve())
-    try:
-        for _ in range(200):
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except OSError:
-                await asyncio.sleep(0.01)
-            else:
-                writer.close()
-                break
-        yield port
-    finally:
-        server.stop()
-        await running
-
-
 async def until_closed(port: int, sent: bytes, *, within: float = 5.0) -> tuple[int, float]:
     """The status of the answer to raw bytes, and after how long the server closed the connection."""
     began = time.monotonic()
@@ -90,7 +66,7 @@ def slow_upload(path: str = "/", extra: str = "") -> bytes:
     return f"POST {path} HTTP/1.1\r\nHost: x\r\n{extra}Content-Length: 1000\r\n\r\nabc".encode()
 
 
-async def test_three_hundred_slow_uploads_do_not_keep_anybody_out() -> None:
+async def test_three_hundred_slow_uploads_do_not_keep_anybody_out(serving: Any) -> None:
     # Two front doors stand for two addresses: the proxy names them.
     async with serving(guarded(TIGHT, trusted=("127.0.0.1",))) as port:
         flood = [
@@ -112,7 +88,7 @@ async def test_three_hundred_slow_uploads_do_not_keep_anybody_out() -> None:
         assert max(after for _, after in ends) < 3.0
 
 
-async def test_a_body_that_trickles_is_cut_at_the_deadline() -> None:
+async def test_a_body_that_trickles_is_cut_at_the_deadline(serving: Any) -> None:
     async with serving(guarded(TIGHT)) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(slow_upload())
@@ -131,8 +107,23 @@ async def test_a_body_that_trickles_is_cut_at_the_deadline() -> None:
         assert 0.9 < time.monotonic() - began < 2.0
 
 
+async def test_a_client_that_leaves_in_the_middle_frees_its_place(serving: Any) -> None:
+    async with serving(guarded(replace(TIGHT, per_address=1, body_seconds=30))) as port:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(slow_upload())
+        await asyncio.sleep(0.2)
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+            assert (await client.get("/")).status_code == 429
+            writer.close()
+            for _ in range(100):
+                if (await client.get("/")).status_code == 200:
+                    break
+                await asyncio.sleep(0.02)
+            assert (await client.get("/")).status_code == 200
+
+
 @pytest.mark.parametrize("path", ["/", "/healthz"])
-async def test_large_bodies_are_refused_declared_or_not(path: str) -> None:
+async def test_large_bodies_are_refused_declared_or_not(serving: Any, path: str) -> None:
     async def sixty_megabytes() -> AsyncIterator[bytes]:
         for _ in range(600):
             yield b"x" * 100_000
@@ -152,7 +143,7 @@ async def test_large_bodies_are_refused_declared_or_not(path: str) -> None:
         assert (await client.post(path, content=b"x" * 100_000)).text == "100000"
 
 
-async def test_a_handler_that_hangs_is_stopped() -> None:
+async def test_a_handler_that_hangs_is_stopped(serving: Any) -> None:
     async with serving(guarded(replace(TIGHT, handler_seconds=0.3))) as port:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
             answer, took = await _timed_answer(lambda: client.get("/stuck"))
@@ -161,7 +152,7 @@ async def test_a_handler_that_hangs_is_stopped() -> None:
         assert took < 2
 
 
-async def test_one_key_has_so_many_requests_at_a_time_whatever_the_address() -> None:
+async def test_one_key_has_so_many_requests_at_a_time_whatever_the_address(serving: Any) -> None:
     async with serving(guarded(TIGHT, trusted=("127.0.0.0/8",))) as port:
         holding = [
             asyncio.create_task(
@@ -186,7 +177,7 @@ async def test_one_key_has_so_many_requests_at_a_time_whatever_the_address() -> 
         (replace(TIGHT, buffered_bytes=8), "/"),
     ],
 )
-async def test_the_process_as_a_whole_has_bounds_too(limits: Limits, path: str) -> None:
+async def test_the_process_as_a_whole_has_bounds_too(serving: Any, limits: Limits, path: str) -> None:
     body = "Content-Length: 1000\r\n\r\nabc" if path == "/" else "\r\n"
     async with serving(guarded(limits)) as port:
         ends = await asyncio.gather(
@@ -197,7 +188,7 @@ async def test_the_process_as_a_whole_has_bounds_too(limits: Limits, path: str) 
     assert 503 in [status for status, _ in ends]
 
 
-async def test_silent_connections_are_closed() -> None:
+async def test_silent_connections_are_closed(serving: Any) -> None:
     async with serving(guarded(TIGHT), header_seconds=0.5) as port:
         for beginning in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"):
             _, after = await until_closed(port, beginning)
@@ -239,7 +230,7 @@ async def test_what_nobody_caught_is_a_bare_500(caplog: pytest.LogCaptureFixture
     assert "jane" not in answer.text
 
 
-async def test_metrics_count_by_route_and_never_read_a_body() -> None:
+async def test_metrics_count_by_route_and_never_read_a_body(serving: Any) -> None:
     registry = CollectorRegistry()
     metrics = HttpMetrics(registry)
     app = RequestLog(

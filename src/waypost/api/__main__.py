@@ -3,21 +3,22 @@
 import asyncio
 from contextlib import suppress
 
-from prometheus_client import CollectorRegistry
-
-from waypost.api.app import create_app
-from waypost.api.metrics import metrics_app
-from waypost.api.server import server_of
-from waypost.bootstrap.api import open_app
 from waypost.bootstrap.ports import claim_port
 from waypost.bootstrap.process import run
 from waypost.settings import Settings
 
 
 async def serve(settings: Settings, stop: asyncio.Event) -> None:
-    registry = CollectorRegistry()
+    from prometheus_client import CollectorRegistry
+
+    from waypost.api.app import create_app
+    from waypost.api.metrics import metrics_app
+    from waypost.api.server import server_of
+    from waypost.bootstrap.api import open_app
+
     port = claim_port(settings.host, settings.port, "--port")
     metrics_port = claim_port(settings.metrics_host, settings.api_metrics_port, "--metrics-port")
+    registry = CollectorRegistry()
     async with open_app(settings) as app:
         servers = [
             server_of(create_app(app, registry=registry), settings.host, port),

@@ -50,7 +50,8 @@ def create_app(app: App, *, limits: Limits | None = None, registry: CollectorReg
         request_max_body_size=None,
     )
     metrics = HttpMetrics(registry or CollectorRegistry())
-    limited = Limited(router, limits=limits or Limits(), origin=Origin(), metrics=metrics)
+    chosen = limits or Limits(per_address=app.settings.requests_per_address, per_key=app.settings.requests_per_key)
+    limited = Limited(router, limits=chosen, origin=Origin(app.settings.trusted_proxies), metrics=metrics)
     return RequestLog(limited, clock=app.clock, metrics=metrics)
 
 

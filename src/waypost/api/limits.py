@@ -85,8 +85,6 @@ class Limited:
         except WaypostError as refusal:
             await self._turn_away(refusal, scope, send)
             return
-        if body is None:
-            return
         if self._in_flight >= self._limits.in_flight:
             await self._turn_away(Unavailable("The server is busy; try again.", code="overloaded"), scope, send)
             return
@@ -118,8 +116,7 @@ class Limited:
                 code="too_many_with_key",
             )
 
-    async def _read(self, receive: Receive) -> bytes | None:
-        """The whole body; None when the client has gone."""
+    async def _read(self, receive: Receive) -> bytes:
         if self._uploads >= self._limits.uploads:
             raise Unavailable("The server is reading too many bodies; try again.", code="overloaded")
         chunks: list[bytes] = []
@@ -130,7 +127,8 @@ class Limited:
                 while True:
                     message: HTTPReceiveMessage = await receive()  # pyright: ignore[reportAssignmentType] - http only
                     if message["type"] == "http.disconnect":
-                        return None
+                        # Gone, or its chunks make no sense: the server tells both the same way.
+                        raise MalformedRequest("The body broke off.", code="incomplete_body")
                     chunk = message["body"]
                     size += len(chunk)
                     self._buffered += len(chunk)

@@ -10,6 +10,7 @@ _EVERYWHERE: Final[dict[int, tuple[str, ...]]] = {
         "malformed",
         "duplicate_header",
         "duplicate_parameter",
+        "incomplete_body",
         "invalid_content_length",
         "invalid_query",
         "unstorable_character",
