@@ -1,0 +1,101 @@
+"""What a server says, read within bounds: a server may be anything."""
+
+import re
+from typing import Final
+
+LARGEST_REPLY: Final = 64 * 1024
+_LONGEST_TEXT: Final = 1_000
+_LONGEST_REFERENCE: Final = 200
+
+_UNSHOWABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_ENHANCED: Final = re.compile(r"\d{3}[ -]([245])\.(\d{1,3})\.(\d{1,3})\b")
+_LINE_HEAD: Final = re.compile(r"(?m)^\d{3}[ -]?(?:[245]\.\d{1,3}\.\d{1,3}[ \t]+)?")
+_REFERENCES: Final = (
+    re.compile(r"queued as <?([\w.@$=+/-]+)", re.IGNORECASE),
+    re.compile(r"\b(?:id|message-id)[=:] ?<?([\w.@$=+/-]+)", re.IGNORECASE),
+    re.compile(r"\bok:? +<?([\w.@$=+/-]{10,})", re.IGNORECASE),
+)
+
+
+class ReplyUnreadable(Exception):
+    """The server's words are no reply of SMTP, or there is no end to them."""
+
+
+class Reply:
+    """One reply, all its lines."""
+
+    __slots__ = ("code", "raw")
+
+    def __init__(self, code: int, raw: bytes) -> None:
+        self.code = code
+        self.raw = raw
+
+    @property
+    def text(self) -> str:
+        """All its words: valid UTF-8, no control characters, at most 1,000 characters."""
+        raw = self.raw
+        if len(raw) < _LONGEST_TEXT and raw.isascii():
+            line = raw[:-2].decode("ascii")
+            if line.isprintable():
+                return line
+        return _UNSHOWABLE.sub(" ", raw[: 4 * _LONGEST_TEXT].decode("utf-8", "replace")).strip()[:_LONGEST_TEXT]
+
+    @property
+    def enhanced(self) -> tuple[int, int, int] | None:
+        """The code of RFC 3463."""
+        found = _ENHANCED.match(self.text)
+        return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+
+    @property
+    def reference(self) -> str | None:
+        """The server's name for what it took, where it tells one."""
+        words = self.text[4:]
+        if len(words) < 12:
+            return None
+        for pattern in _REFERENCES:
+            if found := pattern.search(words):
+                return found[1].rstrip(".")[:_LONGEST_REFERENCE] or None
+        return None
+
+    def lines(self) -> list[str]:
+        """Without codes; what EHLO answers is read from these."""
+        return [
+            _LINE_HEAD.sub("", line, count=1).strip()
+            for line in self.raw.decode("utf-8", "replace").splitlines()
+            if line
+        ]
+
+
+class ReplyReader:
+    """Cuts the stream into replies."""
+
+    __slots__ = ("_buffer",)
+
+    def __init__(self) -> None:
+        self._buffer = b""
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether something has arrived that is not yet a whole reply."""
+        return self._buffer != b""
+
+    def feed(self, data: bytes) -> list[Reply]:
+        if self._buffer:
+            data = self._buffer + data
+        replies = list[Reply]()
+        start = line_start = 0
+        while (end := data.find(b"\n", line_start) + 1) > 0:
+            code = data[line_start : line_start + 3]
+            mark = data[line_start + 3 : line_start + 4]
+            if not code.isdigit() or not 200 <= int(code) <= 599 or mark not in (b" ", b"-", b"\r", b"\n"):
+                raise ReplyUnreadable
+            if mark != b"-":
+                replies.append(Reply(int(code), data[start:end]))
+                start = end
+            elif end - start > LARGEST_REPLY:
+                raise ReplyUnreadable
+            line_start = end
+        self._buffer = data[start:]
+        if len(self._buffer) > LARGEST_REPLY:
+            raise ReplyUnreadable
+        return replies
