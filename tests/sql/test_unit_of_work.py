@@ -1,8 +1,7 @@
 # ruff: noqa: PT012 - what is tested here is how a block ends
 """The unit of work: all or nothing, one tenant and no trace of it afterwards, honest about what it cannot know."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
@@ -34,14 +33,6 @@ def work(pool: Pool) -> PgWork:
     return PgWork(pool, acquire_timeout=0.2)
 
 
-async def assert_clean(pool: Pool) -> None:
-    async with pool.acquire() as connection:
-        assert await connection.fetchval("select current_setting('app.tenant_id', true)") in ("", None)
-        assert await connection.fetchval(COUNT) == 0
-        locks = "select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()"
-        assert await connection.fetchval(locks) == 0
-
-
 async def test_commits_when_the_block_ends_and_rolls_back_when_it_raises(work: PgWork, admin: asyncpg.Connection):
     async with work.begin("acme") as tx:
         await tx.connection.execute(INSERT, "acme")
@@ -64,82 +55,6 @@ async def test_sees_and_writes_its_own_tenant_only(work: PgWork):
     async with work.begin_unscoped() as tx:
         assert tx.tenant_id == ""
         assert await tx.connection.fetchval(COUNT) == 0
-
-
-async def fail_by_cancel(tx: PgTransaction) -> None:
-    task = asyncio.create_task(tx.connection.fetchval("select pg_sleep(5)"))
-    await asyncio.sleep(0)
-    task.cancel()
-    await task
-
-
-async def fail_by_timeout(tx: PgTransaction) -> None:
-    await tx.connection.fetchval("select pg_sleep(5)")
-
-
-async def fail_by_error(tx: PgTransaction) -> None:
-    await tx.connection.fetchval("select 1/0")
-
-
-async def fail_in_savepoint(tx: PgTransaction) -> None:
-    async with tx.connection.transaction():
-        await tx.connection.execute("select set_config('app.tenant_id', 'other', true)")
-        await tx.connection.fetchval("select 1/0")
-
-
-async def fail_after_savepoint(tx: PgTransaction) -> None:
-    async with tx.connection.transaction():
-        await tx.connection.execute("select set_config('app.tenant_id', 'other', true)")
-    raise RuntimeError
-
-
-async def fail_with_a_session_setting(tx: PgTransaction) -> None:
-    await tx.connection.execute("select set_config('app.tenant_id', 'acme', false)")
-    await tx.connection.execute("set session statement_timeout = 0")
-    await tx.connection.execute("select pg_advisory_lock(7)")
-
-
-@pytest.mark.parametrize(
-    "fail",
-    [
-        fail_by_cancel,
-        fail_by_timeout,
-        fail_by_error,
-        fail_in_savepoint,
-        fail_after_savepoint,
-        fail_with_a_session_setting,
-    ],
-)
-async def test_a_connection_comes_back_without_its_tenant(
-    work: PgWork, pool: Pool, fail: Callable[[PgTransaction], Awaitable[None]]
-):
-    async with work.begin("acme") as tx:
-        await tx.connection.execute(INSERT, "acme")
-    try:
-        async with work.begin("acme") as tx:
-            await fail(tx)
-    except (Exception, asyncio.CancelledError):  # noqa: S110 - how it fails is not the question here
-        pass
-    await assert_clean(pool)
-    async with pool.acquire() as connection:
-        assert await connection.fetchval("show statement_timeout") == "200ms"
-
-
-async def test_a_cancelled_task_frees_its_connection(work: PgWork, pool: Pool):
-    written = asyncio.Event()
-
-    async def dawdle() -> None:
-        async with work.begin("acme") as tx:
-            await tx.connection.execute(INSERT, "acme")
-            written.set()
-            await tx.connection.fetchval("select pg_sleep(5)")
-
-    task = asyncio.create_task(dawdle())
-    await written.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await assert_clean(pool)
 
 
 async def test_a_time_out_a_lock_and_a_full_pool_ask_to_try_again(work: PgWork, admin: asyncpg.Connection):
