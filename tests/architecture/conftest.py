@@ -16,6 +16,7 @@ _NOT_OURS = {
     ".import_linter_cache",
     ".pytest_cache",
     ".ruff_cache",
+    ".schemathesis",
 }
 
 
