@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from waypost.adapters.postgres.activity import PgActivity
 from waypost.adapters.postgres.audit import PgAuditStore
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.idempotency import PgIdempotencyStore
@@ -25,6 +26,7 @@ from waypost.bootstrap.database import api_url
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.readiness import Readiness
 from waypost.mailbox.read import Mailbox
+from waypost.notifications.activity import ActivityReader
 from waypost.notifications.cancel import Cancel
 from waypost.notifications.desk import Notifications
 from waypost.notifications.read import Reader
@@ -43,6 +45,7 @@ from waypost.tenants.audit import Audit
 from waypost.tenants.idempotency import Idempotency
 from waypost.tenants.keys import ApiKeys
 from waypost.tenants.platform import verify_master_key
+from waypost.tenants.sessions import Sessions
 
 
 @asynccontextmanager
@@ -93,6 +96,7 @@ async def open_app(settings: Settings) -> AsyncGenerator[App]:
             clock=clock,
             work=work,
             access=access,
+            sessions=Sessions(work=work, keyring=keyring, access=access, clock=clock),
             audit=audit,
             idempotency=Idempotency(store=PgIdempotencyStore(), keyring=keyring, clock=clock),
             tenants=Tenants(store=tenants, audit=audit, vault=vault, access=access, clock=clock),
@@ -108,6 +112,7 @@ async def open_app(settings: Settings) -> AsyncGenerator[App]:
                 submit=submit,
                 read=reader,
                 cancel=Cancel(store=notifications, delivery=delivery, reader=reader),
+                activity=ActivityReader(store=PgActivity(), clock=clock),
             ),
             readiness=readiness,
             mailbox=Mailbox(store=PgMailboxStore(), keyring=keyring) if settings.catchall_port else None,

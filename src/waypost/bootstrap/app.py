@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from waypost.tenants.audit import Audit
     from waypost.tenants.idempotency import Idempotency
     from waypost.tenants.keys import ApiKeys
+    from waypost.tenants.sessions import Sessions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,7 @@ class App:
     clock: Clock
     work: Work
     access: "Access"
+    sessions: "Sessions"
     audit: "Audit"
     idempotency: "Idempotency"
     tenants: "Tenants"

@@ -69,7 +69,7 @@ def configure(settings: Settings, *, process: str) -> None:
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(settings.log_level.upper())
+    root.setLevel((settings.log_level or "info").upper())
     # One line per outgoing request would repeat paths that hold ids of people.
     for noisy in ("httpx", "httpcore", "asyncio"):
         logging.getLogger(noisy).setLevel("WARNING")

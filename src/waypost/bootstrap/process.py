@@ -4,25 +4,32 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final
 
 from waypost.kernel.errors import WaypostError
 from waypost.settings import Settings, load
 
-SUPERVISED = "--supervised"
+SUPERVISED: Final = "--supervised"
 """Given by a supervisor: standard input stays open as long as it lives, so its end is ours too."""
 
+_STANDARD_INPUT: Final = 0
 
-def run(name: str, main: Callable[[Settings, asyncio.Event], Awaitable[None]]) -> None:
+Main = Callable[[Settings, asyncio.Event], Awaitable[None]]
+
+
+def run(name: str, main: Main) -> None:
     """Runs `main(settings, stop)` until it returns. `stop` is set by SIGTERM, SIGINT or the supervisor's death.
 
-    A refusal is one line on standard error and the exit code of its kind."""
+    A refusal is one line on standard error and the exit code of its kind. `main` imports what is heavy by itself:
+    what is left out here must be left out before."""
+    leave_out_rich()
     try:
         settings = load()
         from waypost.bootstrap import logs
 
         logs.configure(settings, process=name)
-        _runner()(_until_stopped(settings, main))
+        _run_loop(_until_stopped(settings, main))
     except WaypostError as error:
         complain(error.detail)
         sys.exit(error.exit_code)
@@ -32,23 +39,28 @@ def complain(text: str) -> None:
     sys.stderr.write(f"waypost: {' '.join(text.split())}\n")
 
 
-def _runner() -> Callable[[Awaitable[None]], None]:
+def leave_out_rich() -> None:
+    """structlog would load it for tracebacks that our logs never paint; that is 4 MB in every process."""
+    sys.modules.setdefault("rich", None)  # pyright: ignore[reportArgumentType] — None is how Python marks a module absent
+
+
+def _run_loop(main: Coroutine[Any, Any, None]) -> None:
     import uvloop
 
-    return uvloop.run  # pyright: ignore[reportReturnType] — takes any coroutine
+    uvloop.run(main)
 
 
-async def _until_stopped(settings: Settings, main: Callable[[Settings, asyncio.Event], Awaitable[None]]) -> None:
+async def _until_stopped(settings: Settings, main: Main) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     if SUPERVISED in sys.argv:
-        loop.add_reader(sys.stdin.fileno(), _notice_end, loop, stop)
+        loop.add_reader(_STANDARD_INPUT, _notice_end, loop, stop)
     await main(settings, stop)
 
 
 def _notice_end(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    if os.read(sys.stdin.fileno(), 1) == b"":
-        loop.remove_reader(sys.stdin.fileno())
+    if os.read(_STANDARD_INPUT, 1) == b"":
+        loop.remove_reader(_STANDARD_INPUT)
         stop.set()

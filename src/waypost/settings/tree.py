@@ -89,6 +89,13 @@ class Settings:
             "nobody's is believed",
         ),
     ] = ()
+    requests_per_address: Annotated[
+        int,
+        About(_API, readers.whole(1, 10_000), "How many requests of one address one API process answers at a time."),
+    ] = 64
+    requests_per_key: Annotated[
+        int, About(_API, readers.whole(1, 10_000), "How many requests of one key one API process answers at a time.")
+    ] = 64
 
     database_url: Annotated[
         Secret | None,
@@ -151,9 +158,14 @@ class Settings:
     ] = 20.0
 
     log_level: Annotated[
-        str,
-        About(_LOG, readers.choice("debug", "info", "warning", "error"), "The least important log line to write."),
-    ] = "info"
+        str | None,
+        About(
+            _LOG,
+            readers.choice("debug", "info", "warning", "error"),
+            "The least important log line to write.",
+            "info; warning under `waypost up`",
+        ),
+    ] = None
     log_format: Annotated[
         str,
         About(

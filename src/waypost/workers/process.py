@@ -13,7 +13,7 @@ from waypost.workers.dispatcher import run_dispatcher
 from waypost.workers.metrics import WorkerMetrics
 
 
-async def work(settings: Settings, stop: asyncio.Event) -> None:
+async def work_until_stopped(settings: Settings, stop: asyncio.Event) -> None:
     registry = CollectorRegistry()
     port = claim_port(settings.metrics_host, settings.worker_port, "--worker-metrics-port")
     async with open_worker(settings, WorkerMetrics(registry)) as worker:

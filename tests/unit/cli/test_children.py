@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from waypost.cli.supervisor.children import Child, StartRefusedError
+from waypost.cli.supervisor.children import Child, StartRefusedError, spawn_afresh
 from waypost.kernel.clock import SystemClock
 
 SLEEPER = "import signal, sys, time\nopen(sys.argv[0] + '.pids', 'a').write('x')\nwhile True: time.sleep(60)\n"
@@ -24,7 +24,8 @@ def child_of(folder: Path, source: str) -> tuple[Child, Path]:
     path = folder / "waypost_test_child.py"
     path.write_text(source)
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    return Child("child", "waypost_test_child", environment, SystemClock()), path
+    child = Child("child", "waypost_test_child", environment, clock=SystemClock(), spawn=spawn_afresh)
+    return child, path
 
 
 def says(path: Path, text: str) -> bool:

@@ -1,81 +1,9 @@
 """`python -m waypost.cli.supervisor`: what `waypost up` becomes."""
 
-import asyncio
-import dataclasses
-import sys
-
-from waypost.bootstrap.data_dir import open_data_dir
-from waypost.bootstrap.database import Database, run_database
-from waypost.bootstrap.household import open_household
-from waypost.bootstrap.process import complain
-from waypost.cli import dev_env
-from waypost.cli.supervisor import environment
-from waypost.cli.supervisor.children import Child, StartRefusedError
-from waypost.cli.supervisor.ports import claim_ports
-from waypost.cli.supervisor.status import StatusFile
-from waypost.cli.supervisor.stopping import Stop
-from waypost.kernel.clock import SystemClock
-from waypost.kernel.errors import Unavailable, WaypostError
-from waypost.settings import Settings, load
-
-
-def main() -> None:
-    try:
-        asyncio.run(_up(load()))
-    except asyncio.CancelledError:
-        # Somebody asked to stop before everything ran; what had begun has been undone.
-        return
-    except StartRefusedError as refusal:
-        sys.exit(refusal.exit_code)
-    except WaypostError as error:
-        complain(error.detail)
-        sys.exit(error.exit_code)
-
-
-async def _up(asked: Settings) -> None:
-    stop = Stop()
-    settings = claim_ports(asked)
-    open_data_dir(settings.data_dir)
-    async with run_database(settings) as database, open_household(settings, database) as household:
-        settings = dataclasses.replace(settings, catchall_port=household.catchall_port)
-        keys = await household.ensure_demo(dev_env.read(settings.data_dir))
-        dev_env.write(settings.data_dir, {"WAYPOST_URL": settings.api_url, **keys})
-        await _run(settings, database, stop)
-
-
-async def _run(settings: Settings, database: Database, stop: Stop) -> None:
-    clock = SystemClock()
-    api = Child("API", "waypost.api", environment.of_api(settings, database), clock)
-    worker = Child("worker", "waypost.workers", environment.of_worker(settings, database), clock)
-    greeting = Child("greeting", "waypost.cli.supervisor.greeting", environment.of_greeting(settings), clock)
-    everyone = (api, worker, greeting)
-    status = StatusFile(settings, database, (api, worker))
-    stop.when_impatient(lambda: [child.kill() for child in everyone])
-    try:
-        for child in everyone:
-            await child.start()
-        tasks = [
-            asyncio.create_task(api.keep_alive(status.write)),
-            asyncio.create_task(worker.keep_alive(status.write)),
-            asyncio.create_task(greeting.run_once()),
-            asyncio.create_task(_keep_database(database)),
-        ]
-        status.write()
-        await stop.or_failure_of(tasks)
-    finally:
-        await asyncio.gather(*(child.stop(settings.drain + 5) for child in everyone))
-        status.remove()
-
-
-async def _keep_database(database: Database) -> None:
-    """Starts the embedded server again when it dies; its clients reconnect by themselves."""
-    while database.embedded is not None:
-        await database.embedded.wait()
-        complain("The embedded database ended unexpectedly; starting it again.")
-        await database.embedded.stop()
-        if await database.embedded.start() != database.administrator.reveal():
-            raise Unavailable("The embedded database came back at another place. Run `waypost up` again.")
-
+from waypost.bootstrap.process import leave_out_rich
 
 if __name__ == "__main__":
+    leave_out_rich()
+    from waypost.cli.supervisor.up import main
+
     main()

@@ -3,9 +3,9 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Final, Protocol
 
 from waypost.bootstrap.process import SUPERVISED, complain
 from waypost.kernel.clock import Clock
@@ -24,13 +24,43 @@ class StartRefusedError(Exception):
         self.exit_code = exit_code
 
 
+class Process(Protocol):
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    async def wait(self) -> int: ...
+
+    def send_signal(self, number: int, /) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+Spawn = Callable[[str, Mapping[str, str]], Awaitable[Process]]
+"""Starts a module with an environment, in a session of its own: the terminal's Ctrl-C is for the supervisor, which
+tells the others when to stop. Its standard input stays open as long as the supervisor lives."""
+
+
+async def spawn_afresh(module: str, environment: Mapping[str, str]) -> Process:
+    """By a new interpreter."""
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", module, SUPERVISED),
+        stdin=asyncio.subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+    )
+
+
 class Child:
-    def __init__(self, name: str, module: str, environment: Mapping[str, str], clock: Clock) -> None:
+    def __init__(self, name: str, module: str, environment: Mapping[str, str], *, clock: Clock, spawn: Spawn) -> None:
         self.name = name
         self._module = module
         self._environment = environment
         self._clock = clock
-        self._process: asyncio.subprocess.Process | None = None
+        self._spawn = spawn
+        self._process: Process | None = None
         self._stopping = False
 
     @property
@@ -38,17 +68,7 @@ class Child:
         return self._process.pid if self._process is not None and self._process.returncode is None else None
 
     async def start(self) -> None:
-        # Its own session keeps the terminal's Ctrl-C away: we tell it when to stop, and in which order.
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            "-m",
-            self._module,
-            SUPERVISED,
-            stdin=asyncio.subprocess.PIPE,
-            env=self._environment,
-            start_new_session=True,
-        )
+        self._process = await self._spawn(self._module, self._environment)
 
     async def run_once(self) -> None:
         """Waits for a child that is meant to end."""

@@ -21,7 +21,9 @@ def of_greeting(settings: Settings) -> dict[str, str]:
 
 
 def _environment(settings: Settings, **known: object) -> dict[str, str]:
-    bare = {"database_url": None, "database_api_url": None, "database_worker_url": None, **known}
+    # Nobody who tries it out wants a line for every request between the panel and the prompt.
+    quiet = {"log_level": settings.log_level or "warning"}
+    bare = {**quiet, "database_url": None, "database_api_url": None, "database_worker_url": None, **known}
     chosen = dataclasses.replace(settings, **bare)  # pyright: ignore[reportArgumentType] — names are from the table
     return {**_foreign(os.environ), **chosen.environment()}
 

@@ -1,0 +1,190 @@
+"""Where API and worker come from: a process forked before anything was opened, with everything heavy imported already.
+
+What is forked from it shares its memory and starts in milliseconds. It opens nothing itself: no loop, no thread, no
+connection, so a child inherits none. It ends with the supervisor.
+"""
+
+import asyncio
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NoReturn
+
+from waypost.bootstrap.process import SUPERVISED
+from waypost.kernel.errors import Unavailable
+
+_LONGEST_ORDER: Final = 1_000_000
+_LONGEST_TITLE: Final = 15
+_OWN_NAME: Final = Path("/proc/self/comm")
+_GONE: Final = 0
+_STANDARD_INPUT: Final = 0
+
+
+class Born:
+    """A child of the nursery. Has the part of `asyncio.subprocess.Process` that `Child` needs."""
+
+    def __init__(self, pid: int, lifeline: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._lifeline = lifeline
+        self._ended = asyncio.Event()
+
+    async def wait(self) -> int:
+        await self._ended.wait()
+        return self.returncode or 0
+
+    def send_signal(self, number: int, /) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def has_ended(self, code: int) -> None:
+        self.returncode = code
+        os.close(self._lifeline)
+        self._ended.set()
+
+
+class Nursery:
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._channel.settimeout(0)
+        self._births: asyncio.Queue[int] = asyncio.Queue()
+        self._alive: dict[int, Born] = {}
+        self._turn = asyncio.Lock()
+
+    def listen(self) -> None:
+        """From now on the running loop hears of births and deaths."""
+        asyncio.get_running_loop().add_reader(self._channel, self._hear)
+
+    async def spawn(self, module: str, environment: Mapping[str, str]) -> Born:
+        lifeline, ours = os.pipe()
+        order = json.dumps({"module": module, "environment": dict(environment)}).encode()
+        try:
+            async with self._turn:
+                socket.send_fds(self._channel, [order], [lifeline])
+                pid = await self._births.get()
+        except OSError:
+            pid = _GONE
+        finally:
+            os.close(lifeline)
+        if pid == _GONE:
+            os.close(ours)
+            raise Unavailable("The process that starts the others is gone. Run `waypost up` again.")
+        self._alive[pid] = Born(pid, ours)
+        return self._alive[pid]
+
+    def _hear(self) -> None:
+        with suppress(BlockingIOError):
+            while said := self._channel.recv(_LONGEST_ORDER):
+                news: dict[str, int] = json.loads(said)
+                if "code" in news:
+                    self._alive.pop(news["pid"]).has_ended(news["code"])
+                else:
+                    self._births.put_nowait(news["pid"])
+            # Nobody can tell any more how its children fare: take them for dead, and end them if they are not.
+            asyncio.get_running_loop().remove_reader(self._channel)
+            for born in list(self._alive.values()):
+                with suppress(ProcessLookupError):
+                    born.kill()
+                born.has_ended(-signal.SIGKILL)
+            self._alive.clear()
+            self._births.put_nowait(_GONE)
+
+
+def open_nursery(preload: Iterable[str]) -> Nursery:
+    """Must be called while this process has no event loop, no threads and nothing open. Imports what all will share."""
+    for name in preload:
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork() == 0:
+        ours.close()
+        _tend(theirs)
+    theirs.close()
+    return Nursery(ours)
+
+
+def _tend(channel: socket.socket) -> NoReturn:
+    os.setsid()
+    _entitle("nursery")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    deaths, wakeup = os.pipe()
+    os.set_blocking(deaths, False)
+    os.set_blocking(wakeup, False)
+    signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, _wake_up)
+    while True:
+        ready, _, _ = select.select([channel, deaths], [], [])
+        if channel in ready:
+            order, descriptors, _, _ = socket.recv_fds(channel, _LONGEST_ORDER, 1)
+            if not order:
+                os._exit(0)
+            [lifeline] = descriptors
+            pid = os.fork()
+            if pid == 0:
+                signal.set_wakeup_fd(-1)
+                for descriptor in (channel.detach(), deaths, wakeup):
+                    os.close(descriptor)
+                _live(**json.loads(order), lifeline=lifeline)
+            os.close(lifeline)
+            channel.send(json.dumps({"pid": pid}).encode())
+        if deaths in ready:
+            os.read(deaths, 4096)
+            _report_deaths(channel)
+
+
+def _wake_up(_number: int, _frame: object) -> None:
+    """Python writes to the wake-up descriptor only for signals that have a handler."""
+
+
+def _report_deaths(channel: socket.socket) -> None:
+    with suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            channel.send(json.dumps({"pid": pid, "code": os.waitstatus_to_exitcode(status)}).encode())
+
+
+def _live(module: str, environment: Mapping[str, str], lifeline: int) -> NoReturn:
+    """Becomes what `python -m module --supervised` would have been."""
+    code = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.setsid()
+        os.dup2(lifeline, _STANDARD_INPUT)
+        os.close(lifeline)
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.argv = [module, SUPERVISED]
+        _entitle(module.rpartition(".")[2])
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _entitle(title: str) -> None:
+    """What `ps` and `top` call the process."""
+    with suppress(OSError):
+        _OWN_NAME.write_text(f"waypost {title}"[:_LONGEST_TITLE], encoding="ascii")

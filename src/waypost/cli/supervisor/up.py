@@ -1,0 +1,91 @@
+"""`waypost up`, step by step: ports, data directory, database, demo tenant, then API and worker until it is stopped."""
+
+import asyncio
+import dataclasses
+import sys
+from typing import Final
+
+from waypost.bootstrap.data_dir import open_data_dir
+from waypost.bootstrap.database import Database, run_database
+from waypost.bootstrap.household import open_household
+from waypost.bootstrap.process import complain
+from waypost.cli import dev_env
+from waypost.cli.supervisor import environment
+from waypost.cli.supervisor.children import Child, Spawn, StartRefusedError, spawn_afresh
+from waypost.cli.supervisor.nursery import Nursery, open_nursery
+from waypost.cli.supervisor.ports import claim_ports
+from waypost.cli.supervisor.status import StatusFile
+from waypost.cli.supervisor.stopping import Stop
+from waypost.kernel.clock import SystemClock
+from waypost.kernel.errors import Unavailable, WaypostError
+from waypost.settings import Settings, load
+
+_SHARED: Final = ("uvloop", "structlog", "waypost.bootstrap.logs", "waypost.bootstrap.worker")
+
+
+def main() -> None:
+    try:
+        settings = claim_ports(load())
+        # Elsewhere forking is not safe, and interpreters are started afresh.
+        nursery = open_nursery(_SHARED) if sys.platform == "linux" else None
+        asyncio.run(_up(settings, nursery))
+    except asyncio.CancelledError:
+        # Somebody asked to stop before everything ran; what had begun has been undone.
+        return
+    except StartRefusedError as refusal:
+        sys.exit(refusal.exit_code)
+    except WaypostError as error:
+        complain(error.detail)
+        sys.exit(error.exit_code)
+
+
+async def _up(settings: Settings, nursery: Nursery | None) -> None:
+    stop = Stop()
+    if nursery is not None:
+        nursery.listen()
+    open_data_dir(settings.data_dir)
+    async with run_database(settings) as database, open_household(settings, database) as household:
+        settings = dataclasses.replace(settings, catchall_port=household.catchall_port)
+        keys = await household.ensure_demo(dev_env.read(settings.data_dir))
+        dev_env.write(settings.data_dir, {"WAYPOST_URL": settings.api_url, **keys})
+        await _run(settings, database, stop, nursery.spawn if nursery is not None else spawn_afresh)
+
+
+async def _run(settings: Settings, database: Database, stop: Stop, spawn: Spawn) -> None:
+    clock = SystemClock()
+    api = Child("API", "waypost.api", environment.of_api(settings, database), clock=clock, spawn=spawn)
+    worker = Child("worker", "waypost.workers", environment.of_worker(settings, database), clock=clock, spawn=spawn)
+    greeting = Child(
+        "greeting",
+        "waypost.cli.supervisor.greeting",
+        environment.of_greeting(settings),
+        clock=clock,
+        spawn=spawn_afresh,
+    )
+    everyone = (api, worker, greeting)
+    status = StatusFile(settings, database, (api, worker))
+    stop.when_impatient(lambda: [child.kill() for child in everyone])
+    try:
+        for child in everyone:
+            await child.start()
+        tasks = [
+            asyncio.create_task(api.keep_alive(status.write)),
+            asyncio.create_task(worker.keep_alive(status.write)),
+            asyncio.create_task(greeting.run_once()),
+            asyncio.create_task(_keep_database(database)),
+        ]
+        status.write()
+        await stop.or_failure_of(tasks)
+    finally:
+        await asyncio.gather(*(child.stop(settings.drain + 5) for child in everyone))
+        status.remove()
+
+
+async def _keep_database(database: Database) -> None:
+    """Starts the embedded server again when it dies; its clients reconnect by themselves."""
+    while database.embedded is not None:
+        await database.embedded.wait()
+        complain("The embedded database ended unexpectedly; starting it again.")
+        await database.embedded.stop()
+        if await database.embedded.start() != database.administrator.reveal():
+            raise Unavailable("The embedded database came back at another place. Run `waypost up` again.")
