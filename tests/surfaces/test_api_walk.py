@@ -162,7 +162,7 @@ async def test_unknown_malformed_and_foreign_ids_are_answered_alike(platform: An
 
 async def test_what_the_router_refuses_is_a_problem_too(anonymous: Any) -> None:
     for method, path, status, code in [
-        ("GET", "/", 404, "no_such_path"),
+        ("GET", "/nowhere", 404, "no_such_path"),
         ("GET", "/v1/nothing", 404, "no_such_path"),
         ("DELETE", "/v1/tenants", 405, "method_not_allowed"),
         ("POST", "/healthz", 405, "method_not_allowed"),

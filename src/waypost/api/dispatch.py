@@ -21,7 +21,6 @@ from waypost.api.shapes import NoBody
 from waypost.bootstrap import App
 from waypost.kernel import ids
 from waypost.kernel.errors import NotFound, WaypostError
-from waypost.kernel.tenancy import Scope
 
 AnyRequest = Request[None, None, State]
 REPLAYED_HEADER: Final = "Idempotency-Replayed"
@@ -84,7 +83,7 @@ async def _serve(endpoint: Endpoint, app: App, request: AnyRequest, record: Requ
         async with app.work.begin(scope.tenant_id) as tx:
             if key is not None:
                 route = f"{endpoint.method} {endpoint.path}"
-                stored = await app.idempotency.claim(tx, key, route, _fingerprint(scope, request, raw))
+                stored = await app.idempotency.claim(tx, key, route, _fingerprint(request, raw))
                 if stored is not None:
                     return _replayed(endpoint, stored.status, stored.body)
             call = Call(
@@ -122,8 +121,8 @@ def _body_of(endpoint: Endpoint, request: AnyRequest, raw: bytes) -> Any:
     return read_body(raw, endpoint.body)
 
 
-def _fingerprint(scope: Scope, request: AnyRequest, raw: bytes) -> bytes:
-    """What makes two calls the same call. The tenant is part of where the key is kept."""
+def _fingerprint(request: AnyRequest, raw: bytes) -> bytes:
+    """What makes two calls the same call. Keys are kept by tenant, so the tenant is not a part of it."""
     said = (
         request.method,
         request.scope["raw_path"].decode("latin-1"),

@@ -19,6 +19,7 @@ from waypost.kernel.clock import Clock
 REQUEST_ID_HEADER: Final = "Waypost-Request-Id"
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _UNROUTED: Final = "unrouted"
+_PROBES: Final = frozenset({"/healthz", "/readyz"})
 _FOLDERS: Final = re.compile(r"/(?:site-packages|src|lib/python[0-9.]+)/")
 _log: Final = structlog.stdlib.get_logger("waypost.api")
 
@@ -67,7 +68,9 @@ class RequestLog:
         route = cast("dict[str, str]", scope).get("path_template", _UNROUTED)
         self._metrics.requests.labels(method, route, str(status)).inc()
         self._metrics.seconds.labels(method, route).observe(seconds)
-        _log.info(
+        # Probes come every second and say the same as long as all is well.
+        write = _log.debug if route in _PROBES and status == 200 else _log.info
+        write(
             "request",
             action="request",
             request_id=record.request_id,
