@@ -1,4 +1,3 @@
-# ruff: noqa: S608
 """Two tenants with a row in every table, and a walk that tries everything on everything as a role of the application.
 
 The server is a real one, and the schema belongs to a role that is no superuser, as in every installation.

@@ -1,4 +1,3 @@
-# ruff: noqa: S608
 """4. The owner of the tables sees no rows, so nothing that must see them all may run as the owner.
 
 Under FORCE an export, a backup or a data migration as the owner would find nothing and call that success.

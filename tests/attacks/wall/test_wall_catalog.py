@@ -1,4 +1,3 @@
-# ruff: noqa: S608
 """1. No one across the wall: as the roles of a real installation, in tenant one, nothing of tenant two is there."""
 
 from typing import Any
