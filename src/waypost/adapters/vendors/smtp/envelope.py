@@ -7,7 +7,7 @@ from typing import Final
 from waypost.adapters.vendors.smtp.outcomes import unsendable
 from waypost.channels.model import Outcome, OutcomeReason, OutgoingEmail
 
-_SENDABLE: Final = re.compile(r"[^\x00-\x20<>\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,320}\Z")
+_SENDABLE: Final = re.compile(r"[^\x00-\x20<>\x7f-\x9f\u2028\u2029\ud800-\udfff]{1,320}\Z").match
 
 
 @dataclass(slots=True)
@@ -49,34 +49,35 @@ def features_of(lines: list[str]) -> Features:
     return features
 
 
-def fault_of(email: OutgoingEmail, features: Features) -> Outcome | None:
-    """Why there is no use in offering this message to this server."""
-    if not email.envelope_to or not all(_SENDABLE.match(each) and "@" in each for each in email.envelope_to):
-        return unsendable(OutcomeReason.ADDRESS_INVALID, "not sent: a recipient's address cannot be written in SMTP")
-    if email.envelope_from and not _SENDABLE.match(email.envelope_from):
-        return unsendable(OutcomeReason.POLICY, "not sent: the return path cannot be written in SMTP")
-    if features.largest and len(email.data) > features.largest:
-        return unsendable(
-            OutcomeReason.MESSAGE_TOO_LARGE, f"not sent: the server takes at most {features.largest} bytes"
-        )
-    if not features.utf8 and not _is_ascii(email):
-        return unsendable(OutcomeReason.ADDRESS_INVALID, "not sent: the server takes only addresses in ASCII")
-    if not features.eight_bit and not email.data.isascii():
-        return unsendable(OutcomeReason.CONTENT_REFUSED, "not sent: the server takes only messages of 7-bit characters")
-    return None
-
-
-def commands_of(email: OutgoingEmail, features: Features) -> tuple[bytes, list[bytes]]:
-    """MAIL, and RCPT for each recipient."""
-    mail = f"MAIL FROM:<{email.envelope_from}>"
+def announce(email: OutgoingEmail, features: Features) -> list[bytes] | Outcome:
+    """MAIL and one RCPT for each recipient, or why there is no use in offering this message to this server."""
+    sender, recipients, data = email.envelope_from, email.envelope_to, email.data
+    mail = f"MAIL FROM:<{sender}>"
     if features.size:
-        mail += f" SIZE={len(email.data)}"
-    if features.eight_bit and not email.data.isascii():
+        mail += f" SIZE={len(data)}"
+        if features.largest and len(data) > features.largest:
+            words = f"not sent: the server takes at most {features.largest} bytes"
+            return unsendable(OutcomeReason.MESSAGE_TOO_LARGE, words)
+    if not data.isascii():
+        if not features.eight_bit:
+            words = "not sent: the server takes only messages of 7-bit characters"
+            return unsendable(OutcomeReason.CONTENT_REFUSED, words)
         mail += " BODY=8BITMIME"
-    if features.utf8 and not _is_ascii(email):
+    if sender and not _SENDABLE(sender):
+        return unsendable(OutcomeReason.POLICY, "not sent: the return path cannot be written in SMTP")
+    commands, in_ascii = [""], sender.isascii()
+    for recipient in recipients:
+        if not _SENDABLE(recipient) or "@" not in recipient:
+            words = "not sent: a recipient's address cannot be written in SMTP"
+            return unsendable(OutcomeReason.ADDRESS_INVALID, words)
+        in_ascii = in_ascii and recipient.isascii()
+        commands.append(f"RCPT TO:<{recipient}>\r\n")
+    if not recipients:
+        return unsendable(OutcomeReason.ADDRESS_INVALID, "not sent: there is no recipient")
+    if not in_ascii:
+        if not features.utf8:
+            words = "not sent: the server takes only addresses in ASCII"
+            return unsendable(OutcomeReason.ADDRESS_INVALID, words)
         mail += " SMTPUTF8"
-    return f"{mail}\r\n".encode(), [f"RCPT TO:<{each}>\r\n".encode() for each in email.envelope_to]
-
-
-def _is_ascii(email: OutgoingEmail) -> bool:
-    return email.envelope_from.isascii() and all(each.isascii() for each in email.envelope_to)
+    commands[0] = mail + "\r\n"
+    return [command.encode() for command in commands]

@@ -7,6 +7,9 @@ LARGEST_REPLY: Final = 64 * 1024
 _LONGEST_TEXT: Final = 1_000
 _LONGEST_REFERENCE: Final = 200
 
+_CODES: Final = {str(code).encode(): code for code in range(200, 600)}
+_MARKS: Final = b" -\r\n"
+_MORE: Final = ord("-")
 _UNSHOWABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _ENHANCED: Final = re.compile(r"\d{3}[ -]([245])\.(\d{1,3})\.(\d{1,3})\b")
 _LINE_HEAD: Final = re.compile(r"(?m)^\d{3}[ -]?(?:[245]\.\d{1,3}\.\d{1,3}[ \t]+)?")
@@ -85,12 +88,12 @@ class ReplyReader:
         replies = list[Reply]()
         start = line_start = 0
         while (end := data.find(b"\n", line_start) + 1) > 0:
-            code = data[line_start : line_start + 3]
-            mark = data[line_start + 3 : line_start + 4]
-            if not code.isdigit() or not 200 <= int(code) <= 599 or mark not in (b" ", b"-", b"\r", b"\n"):
+            code = _CODES.get(data[line_start : line_start + 3])
+            mark = data[line_start + 3]
+            if code is None or mark not in _MARKS:
                 raise ReplyUnreadable
-            if mark != b"-":
-                replies.append(Reply(int(code), data[start:end]))
+            if mark != _MORE:
+                replies.append(Reply(code, data[start:end]))
                 start = end
             elif end - start > LARGEST_REPLY:
                 raise ReplyUnreadable

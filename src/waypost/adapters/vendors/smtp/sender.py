@@ -65,7 +65,7 @@ class SmtpSender:
                     await self._all_gone.wait()
         except TimeoutError:
             for connection in list(self._alive):
-                connection.abort(TimeoutError("The sender was closed."))
+                connection.break_off(TimeoutError("The sender was closed."))
 
     # What connections ask (`protocol.Pool`)
 

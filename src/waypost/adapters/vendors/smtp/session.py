@@ -57,7 +57,7 @@ async def _open(pool: Pool, options: SmtpOptions, context: ssl.SSLContext | None
         if options.credentials is not None:
             await _authenticate(connection, options, options.credentials, encrypted=encrypted)
     except BaseException as error:
-        connection.abort(ConnectionAbortedError("The session was not opened."))
+        connection.break_off(ConnectionAbortedError("The session was not opened."))
         if isinstance(error, SessionRefused) or not isinstance(error, Exception):
             raise
         raise SessionRefused(lost(reason_of(error), 0, in_doubt=False)) from error

@@ -1,0 +1,114 @@
+"""The lower half of a connection: bytes, replies and time. What replies mean is the upper half's (`protocol`)."""
+
+import asyncio
+from abc import abstractmethod
+from collections import deque
+from dataclasses import astuple
+from typing import cast
+
+from waypost.adapters.vendors.smtp.options import Timeouts
+from waypost.adapters.vendors.smtp.replies import Reply, ReplyReader, ReplyUnreadable
+
+
+class Line(asyncio.Protocol):
+    def __init__(self, timeouts: Timeouts, loop: asyncio.AbstractEventLoop) -> None:
+        self.transport: asyncio.Transport | None = None
+        self._loop = loop
+        self._reader = ReplyReader()
+        self._asked: deque[Reply] | None = deque()
+        """Replies while the session is being opened; None once messages go."""
+        self._waiter: asyncio.Future[None] | None = None
+        self._error: Exception | None = None
+        self._deadline = 0.0
+        self._tick = max(min(astuple(timeouts)) / 4, 0.005)
+        self._timer: asyncio.TimerHandle | None = None
+
+    @abstractmethod
+    def _on_reply(self, reply: Reply, *, followed: bool) -> bool:
+        """`followed`: the server has already said more. False: nothing more is to be heard."""
+
+    @abstractmethod
+    def _on_silence(self) -> None:
+        """The deadline has passed."""
+
+    @abstractmethod
+    def break_off(self, error: Exception) -> None:
+        """Ends the connection, for any other cause than QUIT."""
+
+    # What asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            replies = self._reader.feed(data)
+            last = len(replies) - 1
+            for position, reply in enumerate(replies):
+                if self._asked is not None:
+                    self._asked.append(reply)
+                    self._wake()
+                elif not self._on_reply(reply, followed=position < last or self._reader.has_rest):
+                    return
+        except ReplyUnreadable as error:
+            self.break_off(error)
+        except Exception as error:
+            self._loop.call_exception_handler({"message": "A sender's own error", "exception": error, "protocol": self})
+            self.break_off(error)
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.break_off(exc or ConnectionResetError("The server closed the connection."))
+
+    # Opening the session: one command, one reply
+
+    async def ask(self, command: bytes | None, seconds: float) -> Reply:
+        """Raises what ended the connection, or `TimeoutError`."""
+        if command is not None:
+            self._write(command)
+        async with asyncio.timeout(seconds):
+            while not self._asked:
+                if self._error is not None:
+                    raise self._error
+                self._waiter = self._loop.create_future()
+                await self._waiter
+        return self._asked.popleft()
+
+    @property
+    def heard_too_much(self) -> bool:
+        """The server has said more than it was asked for."""
+        return bool(self._asked) or self._reader.has_rest
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _write(self, data: bytes) -> None:
+        if self.transport is not None:
+            self.transport.write(data)
+
+    def _close(self, *, abort: bool = False) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self.transport is not None:
+            if abort:
+                self.transport.abort()
+            else:
+                self.transport.close()
+
+    # Time: one timer per connection that looks at the deadline now and then, so that a message sets none of its own
+
+    def _wait(self, seconds: float) -> None:
+        self._deadline = self._loop.time() + seconds
+        if self._timer is None:
+            self._timer = self._loop.call_later(self._tick, self._look_at_the_clock)
+
+    def _look_at_the_clock(self) -> None:
+        self._timer = None
+        if self._loop.time() < self._deadline:
+            self._timer = self._loop.call_later(self._tick, self._look_at_the_clock)
+        else:
+            self._on_silence()
