@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -162,6 +163,13 @@ class Fortress:
     @property
     def pids(self) -> dict[str, int]:
         return {name: number for name, number in self.up.status.items() if name in ("api", "worker")}
+
+    @property
+    def administrator(self) -> str:
+        """The superuser's way into the embedded database: to break it, and to look."""
+        password = (self.up.data_dir / "postgres.password").read_text().strip()
+        host = quote(self.up.status["database_host"], safe="")
+        return f"postgresql://postgres:{quote(password, safe='')}@/postgres?host={host}"
 
     def tenant(self, tenant_id: str, *, mode: str = "live") -> Caller:
         self.platform.ok("POST", "/v1/tenants", {"id": tenant_id, "name": tenant_id, "mode": mode})

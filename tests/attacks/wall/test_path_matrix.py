@@ -178,7 +178,9 @@ def test_every_route_asks_for_its_scope_and_for_a_key(fortress: Any, wall_a: Any
         body = body_of(operation)
         anonymous = fortress.http.request(method, real, json=body)
         assert (anonymous.status_code, anonymous.json()["code"]) == (401, "missing_key"), real
-        stranger = fortress.http.request(method, real, json=body, headers={"Authorization": "Bearer wp_live_" + "A" * 47})
+        stranger = fortress.http.request(
+            method, real, json=body, headers={"Authorization": "Bearer wp_live_" + "A" * 47}
+        )
         assert (stranger.status_code, stranger.json()["code"]) == (401, "unauthenticated"), real
         for scope in operation["x-scopes"]:
             caller = without.get(scope, wall_a)
