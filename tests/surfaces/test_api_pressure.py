@@ -80,7 +80,7 @@ async def test_paths_are_decoded_once_on_the_real_server(serving: Any, acme: Any
 @pytest.mark.parametrize(
     "raw",
     [
-        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET /v1/notifications HTTP/1.1\r\n\r\n",
         b"POST /v1/notifications HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
         b"POST /v1/notifications HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc",
         b"POST /v1/notifications HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n",
@@ -88,7 +88,7 @@ async def test_paths_are_decoded_once_on_the_real_server(serving: Any, acme: Any
         b"GET /v1/notifications HTTP/1.1\r\nHost: a b\r\n\r\n",
         b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X-A: b\r\n" * 5_000 + b"\r\n",
+        b"GET /v1/notifications HTTP/1.1\r\nHost: x\r\n" + b"X-A: b\r\n" * 5_000 + b"\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"\x16\x03\x01\x00",
     ],
