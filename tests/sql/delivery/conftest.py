@@ -1,8 +1,7 @@
-"""A post office on a real database: people and notifications to send, workers that send them, a vendor that remembers."""
+"""A post office on a real database: people, notifications to send, workers that send them, a vendor."""
 
 import asyncio
 import os
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -22,8 +21,8 @@ from waypost.adapters.postgres.suppression import PgSuppressions
 from waypost.adapters.postgres.upkeep import PgUpkeep
 from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.postgres.worker_leases import PgWorkerLeases
-from waypost.channels.model import Outcome, OutcomeKind, OutgoingEmail
-from waypost.channels.ports import EmailSender, Wire
+from waypost.channels.model import Outcome, OutgoingEmail
+from waypost.channels.ports import EmailSender
 from waypost.delivery.dispatch import Dispatcher, DispatchParts
 from waypost.delivery.lease import Lease
 from waypost.delivery.model import Claimed, Held, QueueRow, Settlement, State
@@ -35,7 +34,6 @@ from waypost.kernel.ids import id_at, mint
 from waypost.kernel.vocabulary import Category, Channel, Priority, retention_of
 
 LEASE = 30.0
-ACCEPTED = Outcome(kind=OutcomeKind.ACCEPTED, code=250, reference="queued as 4Fq1", latency_ms=7)
 
 
 class PlainKey:
@@ -58,33 +56,6 @@ class PlainComposer:
             )
             for one in claimed
         ]
-
-
-@dataclass
-class Vendor:
-    """Takes messages and remembers each; `answer` decides what it says."""
-
-    answer: Callable[[UUID], Outcome] = lambda _: ACCEPTED
-    taken: Counter[UUID] = field(default_factory=Counter[UUID])
-    batches: list[int] = field(default_factory=list[int])
-    seen: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def send(self, messages: Sequence[OutgoingEmail], wire: Wire) -> Sequence[Outcome]:
-        self.batches.append(len(messages))
-        outcomes: list[Outcome] = []
-        for index, message in enumerate(messages):
-            notification_id = UUID(bytes=message.data)
-            wire.going(index)
-            outcome = self.answer(notification_id)
-            if outcome.kind in {OutcomeKind.ACCEPTED, OutcomeKind.IN_DOUBT}:
-                self.taken[notification_id] += 1
-            wire.answered(index, outcome)
-            outcomes.append(outcome)
-        self.seen.set()
-        await asyncio.sleep(0)
-        return outcomes
-
-    async def close(self) -> None: ...
 
 
 @dataclass
@@ -228,14 +199,17 @@ class Office:
             people,
         )
         await self.admin.execute(
-            "insert into addresses (tenant_id, id, recipient_id, channel, hash, ciphertext, status, given_at, created_at, updated_at)"
-            " select $1, p, p, 1, 'sha256:' || encode(sha256(p::text::bytea), 'hex'), 'c', 'active', now(), now(), now()"
+            "insert into addresses"
+            " (tenant_id, id, recipient_id, channel, hash, ciphertext, status, given_at, created_at, updated_at)"
+            " select $1, p, p, 1, 'sha256:' || encode(sha256(p::text::bytea), 'hex'),"
+            " 'c', 'active', now(), now(), now()"
             " from unnest($2::uuid[]) p",
             tenant,
             people,
         )
         await self.admin.execute(
-            "insert into notifications (tenant_id, id, retention, request_id, recipient_id, address_id, channel, category,"
+            "insert into notifications"
+            " (tenant_id, id, retention, request_id, recipient_id, address_id, channel, category,"
             " priority, status, gate, version_id, send_at, expires_at, payload, secrets)"
             " select $1, n.id, $4, n.id, n.p, n.p, 1, $5, $6, 2, 1, n.id, $7, $8, 'payload', $9"
             " from unnest($2::uuid[], $3::uuid[]) n (id, p)",
@@ -264,9 +238,7 @@ class Office:
         lines = [Line(self.worker_dsn, options) for _ in range(4)]
         kit = WorkerKit(
             id=mint(self.clock),
-            store=PgDispatch(
-                claims=lines[0], settlements=lines[1], suppressions=self.suppressions, clock=self.clock
-            ),
+            store=PgDispatch(claims=lines[0], settlements=lines[1], suppressions=self.suppressions, clock=self.clock),
             leases=PgWorkerLeases(line=lines[2], code_version=1),
             upkeep=PgUpkeep(lines[3]),
             clock=self.clock,
@@ -290,7 +262,9 @@ class Office:
         return await self.admin.fetchval(f"select count(*) from {table} where {where}")
 
     async def expire_lease(self, worker_id: UUID) -> None:
-        await self.admin.execute("update workers set lease_until = now() - interval '1 second' where id = $1", worker_id)
+        await self.admin.execute(
+            "update workers set lease_until = now() - interval '1 second' where id = $1", worker_id
+        )
 
     @asynccontextmanager
     async def running(self, dispatcher: Dispatcher, grace: float = 5.0) -> AsyncIterator[asyncio.Task[None]]:
@@ -304,7 +278,7 @@ class Office:
 
     async def until(self, condition: Callable[[], Awaitable[bool]], seconds: float = 10.0) -> None:
         async with asyncio.timeout(seconds):
-            while not await condition():
+            while not await condition():  # noqa: ASYNC110 - the condition is in the database
                 await asyncio.sleep(0.01)
 
     async def close(self) -> None:
@@ -327,5 +301,3 @@ async def office(
     office = Office(api_work, worker_work, admin, database.worker, make_tenant)
     yield office
     await office.close()
-
-

@@ -1,6 +1,7 @@
 """Claiming: what comes off the queue, in whose hands, and in which order."""
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -214,11 +215,11 @@ async def test_a_submit_in_progress_holds_up_neither_others_nor_the_claim(office
         due=datetime.now(UTC),
         retention=Retention.STANDARD,
     )
-    with pytest.raises(RuntimeError):
+    with suppress(ZeroDivisionError):
         async with office.api_work.begin("acme") as tx, asyncio.timeout(2):
             await office.delivery.enqueue(tx, [unfinished])
             [second] = await office.submit(1)
             _, claimed = await worker.claim()
-            raise RuntimeError("the submit fails in the end")
+            raise ZeroDivisionError  # the submit fails in the end
     assert {one.id for one in claimed} == {first, second}
     assert office.rings == 2

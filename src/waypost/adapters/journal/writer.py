@@ -52,13 +52,9 @@ class JournalFile:
         return Page(self._memory, taken, self._free)
 
     def close(self) -> None:
-        """Everything is settled: nothing is left to tell."""
-        self._path.unlink(missing_ok=True)
-        self._memory.close()
-        os.close(self._file)
-
-    def abandon(self) -> None:
-        """As if the process had died: the lock is free, the file stays."""
+        """Where everything is settled nothing is left to tell; otherwise the notes stay for the next worker."""
+        if len(self._free) * SLOT_BYTES == len(self._memory) - HEADER_BYTES:
+            self._path.unlink(missing_ok=True)
         self._memory.close()
         os.close(self._file)
 

@@ -133,6 +133,8 @@ _LOST: Final = (
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
     asyncpg.IdleInTransactionSessionTimeoutError,
+    # A server's farewell that crosses a new question leaves the driver in a state that it calls impossible.
+    asyncpg.InternalClientError,
     ConnectionError,
 )
 

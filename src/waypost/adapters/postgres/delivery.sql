@@ -36,7 +36,8 @@ from ended e
 
 -- name: states
 -- tenant: row
--- How notifications stand: the stored end wins, then the queue, then the last attempt's word.
+-- How notifications stand: the stored end wins, then the queue, then the last attempt's word. Lateral, so that each is
+-- looked up by its key whatever the statistics say about tables that fill and empty within minutes.
 select m.id,
        case when m.status >= 7 then m.status
             when q.id is not null then case when q.attempt = 0 and q.due > now() and m.send_at > now() then 1 else 2 end
@@ -50,7 +51,8 @@ select m.id,
        coalesce(a.n, 0) as attempts,
        greatest(a.started_at + coalesce(a.latency_ms, 0) * interval '1 millisecond', t.at) as updated_at
 from notifications m
-left join queue q on q.tenant_id = m.tenant_id and q.id = m.id
+left join lateral (
+    select q.id, q.due, q.attempt from queue q where q.tenant_id = m.tenant_id and q.id = m.id limit 1) q on true
 left join lateral (
     select a.n, a.outcome, a.reason, a.started_at, a.latency_ms from attempts a
     where a.tenant_id = m.tenant_id and a.notification_id = m.id and a.retention = m.retention

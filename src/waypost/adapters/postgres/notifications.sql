@@ -76,7 +76,7 @@ order by n.id desc limit $6;
 select n.id from notifications n
 where n.tenant_id = $1 and n.id < $2 and n.id >= $3
   and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
-  and n.recipient_id = $7
+  and n.recipient_id = $7 and n.channel > 0
 order by n.id desc limit $6;
 
 -- name: page_ended

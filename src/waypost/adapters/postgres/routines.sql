@@ -31,9 +31,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-    v_tenant text := current_setting('app.tenant_id');
-    v_now timestamptz;
-    lane record;
+    v_tenant text := current_setting('app.tenant_id'); v_now timestamptz; lane record;
 begin
     for lane in
         select u.channel, u.priority from unnest(p_channels, p_priorities) as u (channel, priority)
@@ -92,11 +90,7 @@ create or replace function waypost.book_turn(
 language plpgsql
 as $$
 declare
-    v_alone boolean;
-    v_head timestamptz;
-    v_head_id uuid;
-    v_due timestamptz;
-    v_id uuid;
+    v_alone boolean; v_head timestamptz; v_head_id uuid; v_due timestamptz; v_id uuid;
 begin
     perform set_config('app.tenant_id', p_tenant, true);
     select l.head, l.head_id into v_head, v_head_id from lanes l
@@ -133,8 +127,7 @@ as $$
 #variable_conflict use_column
 declare
     v_tenant text := current_setting('app.tenant_id');
-    v_first uuid := p_ids[1];
-    v_last uuid := p_ids[cardinality(p_ids)];
+    v_first uuid := p_ids[1]; v_last uuid := p_ids[cardinality(p_ids)];
 begin
     return query
     select m.tenant_id, m.id, m.retention, (p_attempts[width_bucket(m.id, p_ids)] + 1)::smallint,
@@ -398,20 +391,8 @@ begin
 end
 $$;
 
-do $$
-declare
-    made regprocedure;
-begin
-    for made in
-        select p.oid from pg_proc p where p.pronamespace = 'waypost'::regnamespace
-        and p.proname in ('lane_lock', 'lane_stride', 'enqueue', 'wake_lane', 'book_turn', 'claimed_rows', 'claim',
-                          'claim_suspect', 'settle', 'was_carried_on')
-    loop
-        execute format('revoke execute on function %s from public', made);
-        execute format('grant execute on function %s to waypost_worker', made);
-    end loop;
-end
-$$;
-grant execute on function waypost.lane_lock(text, smallint, smallint),
-    waypost.wake_lane(smallint, smallint, timestamptz),
-    waypost.enqueue(uuid[], smallint[], smallint[], timestamptz[], smallint[], smallint[], smallint[]) to waypost_api;
+revoke execute on function waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane, waypost.book_turn,
+    waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.was_carried_on from public;
+grant execute on function waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane, waypost.book_turn,
+    waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.was_carried_on to waypost_worker;
+grant execute on function waypost.lane_lock, waypost.enqueue, waypost.wake_lane to waypost_api;

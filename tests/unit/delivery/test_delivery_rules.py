@@ -1,0 +1,121 @@
+"""What becomes of a message after a vendor's word, for every outcome, category and moment."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
+from waypost.delivery.gate import Defer, Skip, SkipReason
+from waypost.delivery.model import Ended, Held, Returned, State
+from waypost.delivery.ports import Withheld
+from waypost.delivery.rules import WORKER_LOST, bury, close, give_back, stop_at_gate, withhold
+from waypost.kernel.backoff import DELIVERY_STEPS, delay
+from waypost.kernel.vocabulary import Category, Channel, Priority, retention_of
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+def held(category: Category = Category.TRANSACTIONAL, n: int = 1, claims: int = 0, hours: float = 24) -> Held:
+    return Held(
+        tenant_id="acme",
+        id=UUID(int=1),
+        retention=retention_of(category),
+        n=n,
+        claims=claims,
+        channel=Channel.EMAIL,
+        category=category,
+        priority=Priority.NORMAL,
+        expires_at=NOW + timedelta(hours=hours),
+    )
+
+
+def outcome(kind: OutcomeKind, reason: OutcomeReason | None = OutcomeReason.OTHER) -> Outcome:
+    return Outcome(kind=kind, reason=None if kind is OutcomeKind.ACCEPTED else reason)
+
+
+categories = st.sampled_from(Category)
+outcomes = st.builds(outcome, st.sampled_from(OutcomeKind), st.sampled_from(OutcomeReason))
+fractions = st.floats(0, 1, exclude_max=True)
+
+
+@given(category=categories, n=st.integers(1, 30), hours=st.floats(0, 200), said=outcomes, fraction=fractions)
+def test_every_outcome_leads_to_exactly_one_of_sent_again_or_ended(
+    category: Category, n: int, hours: float, said: Outcome, fraction: float
+) -> None:
+    closed = close(held(category, n, hours=hours), said, NOW, lambda: fraction)
+    accepted = said.kind is OutcomeKind.ACCEPTED
+    assert (accepted, closed.retry_at is not None, closed.end is not None).count(True) == 1
+    if closed.retry_at is not None:
+        assert NOW <= closed.retry_at < closed.held.expires_at
+
+
+@given(category=categories, said=outcomes, fraction=fractions)
+def test_marketing_in_doubt_is_never_sent_again(category: Category, said: Outcome, fraction: float) -> None:
+    closed = close(held(category), said, NOW, lambda: fraction)
+    if said.kind is OutcomeKind.IN_DOUBT:
+        assert (closed.retry_at is None) == (category is Category.MARKETING)
+
+
+def test_a_refusal_fails_with_the_vendors_reason() -> None:
+    closed = close(held(), outcome(OutcomeKind.REJECTED, OutcomeReason.CONTENT_REFUSED), NOW, lambda: 0.5)
+    assert closed.end is not None
+    assert (closed.end.state, closed.end.reason) == (State.FAILED, "content_refused")
+
+
+def test_retries_that_would_come_too_late_expire() -> None:
+    closed = close(held(hours=0.001), outcome(OutcomeKind.UNREACHABLE, OutcomeReason.CONNECTION), NOW, lambda: 0.9)
+    assert closed.end is not None
+    assert (closed.end.state, closed.end.reason) == (State.EXPIRED, "connection")
+
+
+def test_doubt_that_cannot_be_resolved_in_time_is_unconfirmed() -> None:
+    closed = close(held(hours=0), WORKER_LOST, NOW, lambda: 0.5)
+    assert closed.end is not None
+    assert closed.end.state is State.UNCONFIRMED
+
+
+def test_after_a_lost_worker_it_goes_again_at_once_and_the_claim_counts() -> None:
+    closed = close(held(claims=1), WORKER_LOST, NOW, lambda: 0.5)
+    assert (closed.retry_at, closed.claims) == (NOW, 2)
+
+
+def test_after_a_vendors_word_the_count_of_silent_claims_starts_anew() -> None:
+    closed = close(held(claims=3), outcome(OutcomeKind.DEFERRED, OutcomeReason.SLOW_DOWN), NOW, lambda: 0.5)
+    assert closed.claims == 0
+
+
+@pytest.mark.parametrize(("blamed", "claims"), [(True, 3), (False, 2)])
+def test_giving_back(blamed: bool, claims: int) -> None:
+    assert give_back(held(claims=2), NOW, blamed=blamed) == Returned(held=held(claims=2), due=NOW, claims=claims)
+
+
+def test_the_gates_verdict_becomes_a_settlement() -> None:
+    skipped = stop_at_gate(held(), Skip(reason=SkipReason.OPTED_OUT, rule="opt_out", fact={"category": "marketing"}))
+    assert isinstance(skipped, Ended)
+    assert (skipped.end.state, skipped.note.event) == (State.SUPPRESSED, "withheld")
+    assert skipped.note.detail == {"rule": "opt_out", "category": "marketing"}
+    expired = stop_at_gate(held(), Skip(reason=SkipReason.EXPIRED, rule="expiry"))
+    assert isinstance(expired, Ended)
+    assert expired.end.state is State.EXPIRED
+    until = NOW + timedelta(hours=8)
+    deferred = stop_at_gate(held(claims=1), Defer(until=until, rule="quiet_hours"))
+    assert isinstance(deferred, Returned)
+    assert (deferred.due, deferred.claims) == (until, 1)
+
+
+def test_what_cannot_be_composed_ends_with_its_reason() -> None:
+    ended = withhold(held(), Withheld(state=State.FAILED, reason="render_failed", detail={"message": "x"}))
+    assert (ended.end.state, ended.end.reason) == (State.FAILED, "render_failed")
+
+
+def test_dead_letters_say_how_often_they_were_claimed() -> None:
+    assert bury(held(claims=4)).note.detail == {"claims": 4}
+
+
+@given(tries=st.integers(1, 100), fraction=fractions)
+def test_waits_lie_between_a_second_and_their_step(tries: int, fraction: float) -> None:
+    step = DELIVERY_STEPS[min(tries, len(DELIVERY_STEPS)) - 1]
+    assert timedelta(seconds=1) <= delay(tries, lambda: fraction) <= step
