@@ -23,7 +23,7 @@ _DRAWERS = {
     "utils",
 }
 
-_SURFACES = {"api", "cli", "workers"}
+_SURFACES = {"api", "cli", "console", "workers"}
 _STRUCTURE = {"adapters", "bootstrap", "client", "kernel", "settings"}
 
 _LONGEST = 400

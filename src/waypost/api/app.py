@@ -21,6 +21,8 @@ from waypost.api.problem import MEDIA_TYPE, answer_of
 from waypost.api.request_log import RequestLog, log_unexpected
 from waypost.api.request_record import record_of
 from waypost.bootstrap import App
+from waypost.console.pages import console_handlers
+from waypost.console.surroundings import Surroundings
 from waypost.kernel.errors import MalformedRequest, NotFound, WaypostError
 
 ALL_ENDPOINTS: Final[tuple[Endpoint, ...]] = (
@@ -36,12 +38,14 @@ ALL_ENDPOINTS: Final[tuple[Endpoint, ...]] = (
 def create_app(app: App, *, limits: Limits | None = None, registry: CollectorRegistry | None = None) -> ASGIApp:
     absent = () if app.mailbox is not None else mailbox.ENDPOINTS
     endpoints = [endpoint for endpoint in ALL_ENDPOINTS if endpoint not in absent]
+    origin = Origin(app.settings.trusted_proxies)
     router = Litestar(
         [
             # These come first: where one is there, Litestar does not make its own.
             *options_handlers(endpoints),
             *public_handlers(app, endpoints),
             *(handler_of(endpoint, app) for endpoint in endpoints),
+            *console_handlers(app, _surroundings(origin)),
         ],
         openapi_config=None,
         exception_handlers={HTTPException: _refuse, Exception: _apologise},
@@ -51,8 +55,16 @@ def create_app(app: App, *, limits: Limits | None = None, registry: CollectorReg
     )
     metrics = HttpMetrics(registry or CollectorRegistry())
     chosen = limits or Limits(per_address=app.settings.requests_per_address, per_key=app.settings.requests_per_key)
-    limited = Limited(router, limits=chosen, origin=Origin(app.settings.trusted_proxies), metrics=metrics)
+    limited = Limited(router, limits=chosen, origin=origin, metrics=metrics)
     return RequestLog(limited, clock=app.clock, metrics=metrics)
+
+
+def _surroundings(origin: Origin) -> Surroundings:
+    return Surroundings(
+        record_of=record_of,
+        address_of=origin.of,
+        log_unexpected=lambda error, scope: log_unexpected(error, record_of(scope)),
+    )
 
 
 def _refuse(request: Request[None, None, State], refusal: HTTPException) -> Response[bytes]:

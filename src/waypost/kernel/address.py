@@ -28,6 +28,7 @@ _PLAIN_EMAIL: Final = re.compile(
 )
 _PHONE: Final = re.compile(r"\+[0-9 ().\-/]+\Z")
 _MAILBOX: Final = re.compile(r'(?:"(?P<quoted>(?:[^"\\]|\\["\\])*)"|(?P<name>[^<>"]*?))\s*<(?P<address>[^<>]*)>\Z')
+_IN_WORDS: Final = re.compile(r"[^\s<>()\[\]:;,\"'@]{1,64}@[^\s<>()\[\]:;,\"'@]{1,255}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +154,11 @@ def mask(channel: Channel, address: str) -> str:
     if channel in PHONE_CHANNELS:
         return f"{address[:2]}******{address[-2:]}" if len(address) > 6 else "+******"
     return "******"
+
+
+def mask_within(text: str) -> str:
+    """Foreign words, with everything in them that could be a mail address masked."""
+    return _IN_WORDS.sub(lambda found: mask(Channel.EMAIL, found[0]), text)
 
 
 def _unprintable(text: str) -> bool:

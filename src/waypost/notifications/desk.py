@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from waypost.notifications.activity import ActivityReader
 from waypost.notifications.cancel import Cancel
 from waypost.notifications.read import Reader
 from waypost.notifications.submit import Submit
@@ -12,3 +13,4 @@ class Notifications:
     submit: Submit
     read: Reader
     cancel: Cancel
+    activity: ActivityReader

@@ -126,6 +126,22 @@ class TimelineStep:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ShownAttempt:
+    """One call to a vendor."""
+
+    n: int
+    started_at: datetime
+    latency_ms: int | None
+    outcome: str | None
+    """None while it runs."""
+    reason: str | None
+    code: int | None
+    reference: str | None
+    reply: str | None
+    """The vendor's own words, addresses masked; None where there are none, or once the recipient has been erased."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ShownContent:
     """What was or will be sent, rendered from the frozen inputs. Write-only variables are shown as dots."""
 

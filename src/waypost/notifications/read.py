@@ -7,17 +7,25 @@ from uuid import UUID
 
 import msgspec
 
-from waypost.delivery.model import StateView
+from waypost.delivery.model import AttemptView, StateView
 from waypost.delivery.ports import DeliveryStore
-from waypost.kernel.address import mask
+from waypost.kernel.address import mask, mask_within
 from waypost.kernel.errors import NotFound, Refused
 from waypost.kernel.ids import moment_of
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.paging import Page, decode_id_cursor, encode_id_cursor, read_limit
 from waypost.kernel.tenancy import Permission, Scope
-from waypost.kernel.vault import Keyring, SealBroken, place
+from waypost.kernel.vault import DataKey, Keyring, SealBroken, place
 from waypost.kernel.work import Transaction
-from waypost.notifications.model import Detail, Filter, Payload, ShownContent, Summary, TimelineStep
+from waypost.notifications.model import (
+    Detail,
+    Filter,
+    Payload,
+    ShownAttempt,
+    ShownContent,
+    Summary,
+    TimelineStep,
+)
 from waypost.notifications.ports import NotificationStore, StoredNotification
 from waypost.notifications.sender import SenderIdentity
 from waypost.templates.ports import Renderer, RenderFailure, RenderJob
@@ -91,6 +99,14 @@ class Reader:
         ]
         return sorted(steps, key=lambda step: step.at)
 
+    async def attempts(self, tx: Transaction, scope: Scope, notification_id: UUID) -> list[ShownAttempt]:
+        """Oldest first."""
+        stored = await self._find(tx, scope, notification_id)
+        key = await self._data_key(tx, stored)
+        return [
+            _attempt(attempt, key, tx.tenant_id, stored) for attempt in await self._delivery.attempts(tx, stored.id)
+        ]
+
     async def content(self, tx: Transaction, scope: Scope, notification_id: UUID) -> ShownContent:
         """Rendered anew from the frozen inputs: the same function that sends, fed the same things."""
         stored = await self._find(tx, scope, notification_id)
@@ -126,14 +142,44 @@ class Reader:
         return found
 
     async def _open(self, tx: Transaction, stored: StoredNotification) -> Payload | None:
+        key = await self._data_key(tx, stored)
+        if key is None:
+            return None
+        try:
+            return _payload_decoder.decode(key.open(stored.payload, place("payload", tx.tenant_id, stored.id)))
+        except SealBroken:
+            return None
+
+    async def _data_key(self, tx: Transaction, stored: StoredNotification) -> DataKey | None:
         if stored.data_key is None:
             return None
         tenant_key = await self._keyring.of(tx)
         try:
-            key = tenant_key.unwrap(stored.data_key, place("data_key", tx.tenant_id, stored.recipient_id))
-            return _payload_decoder.decode(key.open(stored.payload, place("payload", tx.tenant_id, stored.id)))
+            return tenant_key.unwrap(stored.data_key, place("data_key", tx.tenant_id, stored.recipient_id))
         except SealBroken:
             return None
+
+
+def _attempt(attempt: AttemptView, key: DataKey | None, tenant_id: str, stored: StoredNotification) -> ShownAttempt:
+    return ShownAttempt(
+        n=attempt.n,
+        started_at=attempt.started_at,
+        latency_ms=attempt.latency_ms,
+        outcome=attempt.outcome,
+        reason=attempt.reason,
+        code=attempt.code,
+        reference=attempt.reference,
+        reply=_reply(attempt, key, tenant_id, stored),
+    )
+
+
+def _reply(attempt: AttemptView, key: DataKey | None, tenant_id: str, stored: StoredNotification) -> str | None:
+    if attempt.reply is None or key is None:
+        return None
+    try:
+        return mask_within(key.open(attempt.reply, place("reply", tenant_id, stored.id)).decode("utf-8", "replace"))
+    except SealBroken:
+        return None
 
 
 def _summary(stored: StoredNotification, state: StateView) -> Summary:

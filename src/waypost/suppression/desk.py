@@ -1,5 +1,6 @@
 """Suppressions by hand: someone with a key names an address, and the audit log remembers who."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -68,3 +69,8 @@ class SuppressionDesk:
         """Those in force, newest first."""
         scope.demand(Permission.SUPPRESSIONS_READ)
         return await self._suppressions.page(tx, cursor, limit)
+
+    async def of_recipient(self, tx: Transaction, scope: Scope, external_id: str) -> Sequence[Suppression]:
+        """What is in force against one person's addresses, newest first."""
+        scope.demand(Permission.SUPPRESSIONS_READ)
+        return await self._suppressions.of_recipient(tx, external_id)

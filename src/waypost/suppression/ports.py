@@ -24,3 +24,7 @@ class SuppressionStore(Protocol):
     async def page(self, tx: Transaction, before: UUID | None, limit: int) -> Sequence[Suppression]:
         """Those in force, newest first."""
         ...
+
+    async def of_recipient(self, tx: Transaction, external_id: str) -> Sequence[Suppression]:
+        """Those in force against the addresses of one person."""
+        ...

@@ -1,5 +1,6 @@
 """Suppressing an address, releasing it, and listing what is in force."""
 
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -41,3 +42,6 @@ class Suppressions:
         size = read_limit(limit)
         found = await self._store.page(tx, decode_id_cursor(_LISTING, cursor), size + 1)
         return page_of(found, size, lambda last: encode_id_cursor(_LISTING, last.id))
+
+    async def of_recipient(self, tx: Transaction, external_id: str) -> Sequence[Suppression]:
+        return await self._store.of_recipient(tx, external_id)

@@ -62,6 +62,10 @@ class PgSuppressions:
         rows = await connection_of(tx).fetch(_SQL["page"], tx.tenant_id, before or _AFTER_ALL, limit)
         return [_suppression(row) for row in rows]
 
+    async def of_recipient(self, tx: Transaction, external_id: str) -> Sequence[Suppression]:
+        rows = await connection_of(tx).fetch(_SQL["of_recipient"], tx.tenant_id, external_id)
+        return [_suppression(row) for row in rows]
+
     async def suppress_bounced(
         self,
         connection: Connection,

@@ -60,3 +60,14 @@ select id, channel, masked, reason, source, notification_id, created_at, expires
 from suppressions
 where tenant_id = $1 and id < $2 and released_at is null and (expires_at is null or expires_at > now())
 order by id desc limit $3
+
+-- name: of_recipient
+-- tenant: row
+-- What stands against one person's addresses. All channels are named, because a telephone number serves several.
+select distinct s.id, s.channel, s.masked, s.reason, s.source, s.notification_id, s.created_at, s.expires_at, s.released_at,
+       s.released_by
+from recipients r
+join addresses a on a.tenant_id = r.tenant_id and a.recipient_id = r.id and a.status <> 'revoked'
+join suppressions s on s.tenant_id = a.tenant_id and s.channel = any ('{1,2,3,4,5,6,7}'::smallint[]) and s.hash = a.hash
+where r.tenant_id = $1 and r.external_id = $2 and s.released_at is null and (s.expires_at is null or s.expires_at > now())
+order by s.id desc

@@ -1,0 +1,42 @@
+// The little that a page cannot do by itself. Everything works without it, only less comfortably.
+(() => {
+  "use strict";
+
+  // Nobody looks, so nothing is asked; a pause is a pause.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const asking = event.detail.elt;
+    if (!asking.hasAttribute("data-live")) return;
+    const paused = document.querySelector("[data-pause][aria-pressed=true]");
+    if (document.hidden || paused) event.preventDefault();
+  });
+
+  document.addEventListener("click", async (event) => {
+    const pause = event.target.closest("[data-pause]");
+    if (pause) {
+      const paused = pause.getAttribute("aria-pressed") !== "true";
+      pause.setAttribute("aria-pressed", String(paused));
+      return;
+    }
+    const copy = event.target.closest("[data-copy]");
+    if (copy) {
+      await navigator.clipboard.writeText(document.getElementById(copy.dataset.copy).textContent.trim());
+      copy.querySelector("[data-said]").textContent = "Copied";
+      return;
+    }
+    // A row is as good as the link in it, unless someone marks text or means another link.
+    const row = event.target.closest("tr[data-row]");
+    if (row && !event.target.closest("a, button, summary, input") && !String(getSelection())) {
+      row.querySelector("a").click();
+    }
+  });
+
+  // “/” goes to the search field, as in many places.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.closest("input, textarea, select")) return;
+    const search = document.querySelector("[data-search]");
+    if (search) {
+      event.preventDefault();
+      search.focus();
+    }
+  });
+})();

@@ -1,0 +1,122 @@
+"""States, reasons and steps in plain words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from waypost.delivery.model import State
+from waypost.kernel.jsontypes import JsonValue
+from waypost.notifications.model import TimelineStep
+
+_TONES: Final = {
+    State.SCHEDULED: "calm",
+    State.QUEUED: "busy",
+    State.DISPATCHING: "busy",
+    State.DISPATCHED: "good",
+    State.DELIVERED: "good",
+    State.BOUNCED: "bad",
+    State.FAILED: "bad",
+    State.SUPPRESSED: "held",
+    State.CANCELLED: "calm",
+    State.EXPIRED: "calm",
+    State.UNCONFIRMED: "doubt",
+}
+
+STANDS: Final = {
+    State.SCHEDULED: "It waits for its time.",
+    State.QUEUED: "It waits to be sent.",
+    State.DISPATCHING: "A worker is sending it now.",
+    State.DISPATCHED: "The mail server took it.",
+    State.DELIVERED: "It reached the mailbox.",
+    State.BOUNCED: "It came back.",
+    State.FAILED: "It could not be sent.",
+    State.SUPPRESSED: "It was held back and will not be sent.",
+    State.CANCELLED: "It was cancelled before it went out.",
+    State.EXPIRED: "Its time ran out before it could be sent.",
+    State.UNCONFIRMED: "Nobody can say whether it arrived, and it is not sent again.",
+}
+
+_REASONS: Final = {
+    "address_invalid": "the address is not valid",
+    "address_revoked": "the address was taken away",
+    "address_unknown": "the mailbox does not exist",
+    "authentication": "the mail server did not accept our sign-in",
+    "cancelled": "someone cancelled it",
+    "connection": "the mail server could not be reached",
+    "content_refused": "the content was refused",
+    "dead_letter": "it took its worker down time and again",
+    "erased": "the recipient has been erased",
+    "expired": "its time ran out",
+    "mailbox_disabled": "the mailbox is closed",
+    "mailbox_full": "the mailbox is full",
+    "message_too_large": "the message is too large",
+    "no_address": "there is no address on this channel",
+    "opted_out": "the recipient has opted out",
+    "other": "the mail server gave another reason",
+    "policy": "the mail server's policy refuses us",
+    "protocol": "the mail server did not understand",
+    "recipient_erased": "the recipient has been erased",
+    "render_failed": "the content could not be rendered",
+    "slow_down": "the mail server asked us to slow down",
+    "suppressed": "the address is on the suppression list",
+    "tenant_inactive": "the tenant is not active",
+    "timeout": "the mail server did not answer in time",
+    "tls": "no safe connection could be made",
+    "worker_lost": "the worker was lost on the way",
+}
+
+_STEPS: Final = {
+    "accepted": ("Accepted", "busy"),
+    "attempt_started": ("Attempt {attempt} began", "busy"),
+    "attempt_accepted": ("The mail server took it", "good"),
+    "attempt_deferred": ("The mail server said: later", "held"),
+    "attempt_rejected": ("The mail server refused it", "bad"),
+    "attempt_unreachable": ("The mail server took nothing", "held"),
+    "attempt_in_doubt": ("Nobody can say whether the mail server took it", "doubt"),
+    "cancelled": ("Cancelled", "calm"),
+    "dead_letter": ("Set aside", "bad"),
+    "deferred": ("Put off", "held"),
+    "expired": ("Expired", "calm"),
+    "suppressed": ("Held back", "held"),
+    "withheld": ("Held back", "held"),
+}
+_TOLD_APART: Final = frozenset({"attempt", "channel"})
+_MOST_SHOWN: Final = 120
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    at: datetime
+    title: str
+    tone: str
+    reason: str | None
+    facts: Mapping[str, str]
+
+
+def tone_of_state(state: State) -> str:
+    return _TONES[state]
+
+
+def spaced(word: str) -> str:
+    return word.replace("_", " ")
+
+
+def reason(word: str | None) -> str:
+    return _REASONS.get(word, spaced(word)) if word else ""
+
+
+def step_of(step: TimelineStep) -> Step:
+    title, tone = _STEPS.get(step.event, (spaced(step.event).capitalize(), "calm"))
+    return Step(
+        at=step.at,
+        title=title.format(attempt=step.detail.get("attempt", "")).strip(),
+        tone=tone,
+        reason=reason(step.reason) or None,
+        facts={spaced(name): _fact(name, value) for name, value in step.detail.items() if name not in _TOLD_APART},
+    )
+
+
+def _fact(name: str, value: JsonValue) -> str:
+    shown = f"{value} ms" if name.endswith("_ms") else str(value)
+    return shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…"
