@@ -5,10 +5,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from waypost.adapters.catchall.server import CatchAll
 from waypost.adapters.postgres.audit import PgAuditStore
+from waypost.adapters.postgres.mailbox import PgMailboxStore
 from waypost.adapters.postgres.migrate import code_version
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
-from waypost.adapters.postgres.tenants import PgApiKeyStore, PgTenantStore
+from waypost.adapters.postgres.tenants import PgApiKeyStore, PgKeyring, PgTenantStore
+from waypost.adapters.postgres.time import database_time
 from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.bootstrap.database import Database, prepare_named_database
@@ -16,6 +19,7 @@ from waypost.kernel.clock import SystemClock
 from waypost.kernel.errors import Unauthenticated
 from waypost.kernel.tenancy import PLATFORM, PLATFORM_ONLY, Permission
 from waypost.kernel.vocabulary import TenantMode
+from waypost.mailbox.receive import Receive
 from waypost.settings import Settings
 from waypost.tenants.access import Access
 from waypost.tenants.accounts import Tenants
@@ -27,6 +31,7 @@ DEMO: Final = "demo"
 _REQUEST: Final = "waypost up"
 _API_KEY: Final = "WAYPOST_API_KEY"
 _PLATFORM_KEY: Final = "WAYPOST_PLATFORM_KEY"
+_CONNECTIONS: Final = 4
 _DEMO_SCOPES: Final = tuple(scope for scope in Permission if scope not in PLATFORM_ONLY)
 
 
@@ -37,7 +42,7 @@ class Household:
     tenants: Tenants
     keys: ApiKeys
     access: Access
-    catchall_port: int = 0
+    catchall: CatchAll
 
     async def ensure_demo(self, known: Mapping[str, str]) -> dict[str, str]:
         """The demo tenant and two keys that work: those already known, new ones where they do not."""
@@ -66,10 +71,11 @@ class Household:
 
 @asynccontextmanager
 async def open_household(settings: Settings, database: Database) -> AsyncGenerator[Household]:
-    clock = SystemClock()
-    options = PoolOptions(application_name="waypost up", min_size=0, max_size=4)
-    pool = await open_pool(database.api_url.reveal(), options)
+    options = PoolOptions(application_name="waypost up", max_size=_CONNECTIONS)
+    pool = await open_pool((settings.database_api_url or database.api_url).reveal(), options)
     try:
+        clock = SystemClock()
+        clock.correct(await database_time(pool))
         work = PgWork(pool)
         stores, vault = PgTenantStore(), LocalVault(database.master)
         await ensure_platform(work, stores, vault, clock)
@@ -77,7 +83,8 @@ async def open_household(settings: Settings, database: Database) -> AsyncGenerat
         access = Access(work=work, keys=PgApiKeyStore(), tenants=stores, clock=clock)
         tenants = Tenants(store=stores, audit=audit, vault=vault, access=access, clock=clock)
         keys = ApiKeys(store=PgApiKeyStore(), tenants=stores, audit=audit, access=access, clock=clock)
-        yield Household(work=work, stores=stores, tenants=tenants, keys=keys, access=access)
+        receive = Receive(work=work, store=PgMailboxStore(), keyring=PgKeyring(vault), clock=clock)
+        yield Household(work=work, stores=stores, tenants=tenants, keys=keys, access=access, catchall=CatchAll(receive))
     finally:
         await pool.close()
 

@@ -24,7 +24,7 @@ def with_client(
     url, secret = found.url, key.reveal()
 
     async def run() -> None:
-        async with Client(url, secret, tenant=tenant) as client:
+        async with Client(url, secret, tenant=tenant, tries=4) as client:
             await work(client)
 
     try:

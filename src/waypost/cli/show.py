@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+_WIDTH: Final = 1_000
 _COLOURS: Final = {
     "scheduled": "blue",
     "queued": "cyan",
@@ -34,7 +35,8 @@ _COLOURS: Final = {
 class Output:
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
-        self._console = Console(highlight=False, soft_wrap=True)
+        # Wide on purpose: a long line wraps in the terminal, but an id is never cut in two.
+        self._console = Console(highlight=False, soft_wrap=True, width=_WIDTH)
 
     def one(self, value: object, *, title: str) -> None:
         """One thing with its fields."""

@@ -25,6 +25,7 @@ from waypost.settings import Settings, load
 Item = TypeVar("Item")
 
 _PATIENCE_SECONDS: Final = 60.0
+_WIDTH: Final = 1_000
 _USUAL_DATA_DIR: Final = ".waypost"
 _FIRST: Final = Message(
     to={"id": "first-reader", "email": "reader@example.com", "attributes": {"first_name": "Reader"}},
@@ -69,7 +70,7 @@ async def _newest(found: AsyncIterator[Item]) -> Item | None:
 
 
 def _print_panel(settings: Settings, mail: CaughtMail | None) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, width=_WIDTH)
     command = _command(settings)
     grid = Table.grid(padding=(0, 2))
     rows = [
@@ -83,11 +84,13 @@ def _print_panel(settings: Settings, mail: CaughtMail | None) -> None:
     rows += [("See all", command("mailbox", "list")), ("Follow", command("tail"))]
     for name, value in rows:
         grid.add_row(Text(name, style="bright_black"), Text(value))
-    console.print(Padding(Text("Waypost is up.", style="bold green"), (1, 0, 1, 2)))
-    console.print(Padding(grid, (0, 0, 1, 2)))
-    console.print(Padding(Text("Send your first call:", style="bold"), (0, 0, 1, 2)))
+    console.print(Padding(Text("Waypost is up.", style="bold green"), (1, 0, 1, 2), expand=False))
+    console.print(Padding(grid, (0, 0, 1, 2), expand=False))
+    console.print(Padding(Text("Send your first call:", style="bold"), (0, 0, 1, 2), expand=False))
     console.print(Text(_curl(settings)))
-    console.print(Padding(Text("Ctrl-C stops everything; the data stays.", style="bright_black"), (1, 0, 1, 2)))
+    console.print(
+        Padding(Text("Ctrl-C stops everything; the data stays.", style="bright_black"), (1, 0, 1, 2), expand=False)
+    )
 
 
 def _curl(settings: Settings) -> str:

@@ -1,7 +1,6 @@
 """`waypost up`, step by step: ports, data directory, database, demo tenant, then API and worker until it is stopped."""
 
 import asyncio
-import dataclasses
 import sys
 from typing import Final
 
@@ -45,10 +44,13 @@ async def _up(settings: Settings, nursery: Nursery | None) -> None:
         nursery.listen()
     open_data_dir(settings.data_dir)
     async with run_database(settings) as database, open_household(settings, database) as household:
-        settings = dataclasses.replace(settings, catchall_port=household.catchall_port)
+        await household.catchall.start(settings.catchall_port)
         keys = await household.ensure_demo(dev_env.read(settings.data_dir))
         dev_env.write(settings.data_dir, {"WAYPOST_URL": settings.api_url, **keys})
-        await _run(settings, database, stop, nursery.spawn if nursery is not None else spawn_afresh)
+        try:
+            await _run(settings, database, stop, nursery.spawn if nursery is not None else spawn_afresh)
+        finally:
+            await household.catchall.close()
 
 
 async def _run(settings: Settings, database: Database, stop: Stop, spawn: Spawn) -> None:
