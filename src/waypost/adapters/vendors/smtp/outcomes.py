@@ -9,7 +9,7 @@ import ssl
 from enum import Enum
 from typing import Final, NamedTuple
 
-from waypost.adapters.vendors.smtp.replies import Reply, ReplyUnreadable
+from waypost.adapters.vendors.smtp.replies import Reply, ReplyUnreadable, reference_in
 from waypost.channels.model import Outcome, OutcomeKind
 from waypost.channels.model import OutcomeReason as Why
 
@@ -154,12 +154,13 @@ def _meaning(reply: Reply) -> Meaning:
     return _BY_CODE_AT_LAST.get(reply.code, Meaning(Why.OTHER))
 
 
-def accepted(reply: Reply, latency_ms: int, others_refused: str = "") -> Outcome:
+def accepted(reply: Reply, latency_ms: int, note: str = "") -> Outcome:
+    text = reply.text
     return Outcome(
         kind=OutcomeKind.ACCEPTED,
         code=reply.code,
-        reply=f"{reply.text}{others_refused}"[:1_000],
-        reference=reply.reference,
+        reply=(text + note)[:1_000],
+        reference=reference_in(text),
         latency_ms=latency_ms,
     )
 

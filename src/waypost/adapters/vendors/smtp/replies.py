@@ -49,17 +49,6 @@ class Reply:
         found = _ENHANCED.match(self.text)
         return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
 
-    @property
-    def reference(self) -> str | None:
-        """The server's name for what it took, where it tells one."""
-        words = self.text[4:]
-        if len(words) < 12:
-            return None
-        for pattern in _REFERENCES:
-            if found := pattern.search(words):
-                return found[1].rstrip(".")[:_LONGEST_REFERENCE] or None
-        return None
-
     def lines(self) -> list[str]:
         """Without codes; what EHLO answers is read from these."""
         return [
@@ -67,6 +56,16 @@ class Reply:
             for line in self.raw.decode("utf-8", "replace").splitlines()
             if line
         ]
+
+
+def reference_in(text: str) -> str | None:
+    """The server's name for what it took, where a reply tells one."""
+    if len(text) < 16:
+        return None
+    for pattern in _REFERENCES:
+        if found := pattern.search(text, 4):
+            return found[1].rstrip(".")[:_LONGEST_REFERENCE] or None
+    return None
 
 
 class ReplyReader:
