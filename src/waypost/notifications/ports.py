@@ -43,11 +43,13 @@ class TimelineNote:
 
 
 class NotificationStore(Protocol):
-    async def add(self, tx: Transaction, rows: Sequence[NotificationRow]) -> None:
-        """All rows of one call: they share request, channel, category, priority, version and times."""
-        ...
+    async def add(
+        self, tx: Transaction, request_id: UUID, key_id: UUID, ids: Sequence[UUID], rows: Sequence[NotificationRow]
+    ) -> None:
+        """A call, the notifications it stands for, and those of them that are new.
 
-    async def add_request(self, tx: Transaction, request_id: UUID, key_id: UUID, ids: Sequence[UUID]) -> None: ...
+        The rows share request, channel, category, priority, version and times."""
+        ...
 
     async def add_notes(
         self, tx: Transaction, retention: Retention, at: datetime, notes: Sequence[TimelineNote]

@@ -131,10 +131,8 @@ class Submit:
         earlier = await self._earlier(tx, command, drafts, now)
         fresh = [one for one in drafts if one.person.recipient_id not in earlier]
         request_id = drafts[0].row.request_id
-        await self._store.add(tx, [one.row for one in fresh])
-        await self._store.add_request(
-            tx, request_id, scope.key_id, [earlier.get(d.person.recipient_id, d.row.id) for d in drafts]
-        )
+        ids = [earlier.get(one.person.recipient_id, one.row.id) for one in drafts]
+        await self._store.add(tx, request_id, scope.key_id, ids, [one.row for one in fresh])
         await self._note_verdicts(tx, fresh, now)
         await self._delivery.enqueue(tx, [one.queue_row() for one in fresh if one.goes_out])
         states = await self._delivery.states(tx, list(earlier.values()))

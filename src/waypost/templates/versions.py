@@ -2,12 +2,13 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Final
+from datetime import datetime
+from typing import Final, TypeVar
 from uuid import UUID
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.ids import mint
-from waypost.kernel.vault import Keyring
+from waypost.kernel.vault import Keyring, TenantKey
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.templates import sealing
@@ -19,7 +20,7 @@ _MOST_REMEMBERED: Final = 2_000
 
 
 class Versions:
-    """Remembers which names a content reads: that never changes, and finding out takes a trip to another process."""
+    """Remembers which names a content reads and where inline content lies: neither changes, and asking takes a trip."""
 
     def __init__(self, *, store: VersionStore, renderer: Renderer, keyring: Keyring, clock: Clock) -> None:
         self._store = store
@@ -27,6 +28,7 @@ class Versions:
         self._keyring = keyring
         self._clock = clock
         self._mentioned: OrderedDict[tuple[str, bytes | UUID], frozenset[str]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, bytes], UUID] = OrderedDict()
 
     async def find_active(self, tx: Transaction, key: str, channel: Channel) -> ActiveVersion | None:
         found = await self._store.active(tx, key, channel)
@@ -51,7 +53,26 @@ class Versions:
         tenant_key = await self._keyring.of(tx)
         content_hash = sealing.hash_of(tenant_key, content)
         mentioned = await self._read_names(tx, content_hash, content, pointer)
-        version_id, now = mint(self._clock), self._clock.now()
+        now = self._clock.now()
+        version = Version(
+            id=await self._keep_inline(tx, tenant_key, content, content_hash, now),
+            template_id=None,
+            number=None,
+            state=VersionState.INLINE,
+            content=content,
+            variables_schema=None,
+            created_at=now,
+            published_at=None,
+        )
+        return version, mentioned
+
+    async def _keep_inline(
+        self, tx: Transaction, tenant_key: TenantKey, content: Content, content_hash: bytes, now: datetime
+    ) -> UUID:
+        known = self._kept.get((tx.tenant_id, content_hash))
+        if known is not None:
+            return known
+        version_id = mint(self._clock)
         sealed = SealedVersion(
             id=version_id,
             template_id=None,
@@ -62,17 +83,11 @@ class Versions:
             variables_schema=None,
             created_at=now,
         )
-        version = Version(
-            id=await self._store.keep_inline(tx, sealed),
-            template_id=None,
-            number=None,
-            state=VersionState.INLINE,
-            content=content,
-            variables_schema=None,
-            created_at=now,
-            published_at=None,
-        )
-        return version, mentioned
+        kept = await self._store.keep_inline(tx, sealed)
+        if kept != version_id:
+            # Stored by a transaction that has ended: ours may still be rolled back, and is not remembered.
+            _remember(self._kept, (tx.tenant_id, content_hash), kept)
+        return kept
 
     async def mentioned(self, tx: Transaction, version: Version) -> frozenset[str]:
         """The top-level names that the version's content reads."""
@@ -89,7 +104,15 @@ class Versions:
                 code = report.errors[0].code
                 raise refused_below(pointer, report.errors, detail="The content cannot be rendered.", code=code)
             names = report.mentioned
-            self._mentioned[place] = names
-            if len(self._mentioned) > _MOST_REMEMBERED:
-                self._mentioned.popitem(last=False)
+            _remember(self._mentioned, place, names)
         return names
+
+
+Name = TypeVar("Name")
+Known = TypeVar("Known")
+
+
+def _remember(shelf: OrderedDict[Name, Known], name: Name, known: Known) -> None:
+    shelf[name] = known
+    if len(shelf) > _MOST_REMEMBERED:
+        shelf.popitem(last=False)

@@ -23,15 +23,21 @@ _AFTER_ALL: Final = UUID(int=2**128 - 1)
 
 
 class PgNotifications:
-    async def add(self, tx: Transaction, rows: Sequence[NotificationRow]) -> None:
+    async def add(
+        self, tx: Transaction, request_id: UUID, key_id: UUID, ids: Sequence[UUID], rows: Sequence[NotificationRow]
+    ) -> None:
+        connection = connection_of(tx)
         if not rows:
+            await connection.execute(_SQL["insert_request"], tx.tenant_id, request_id, key_id, list(ids))
             return
         shared = rows[0]
-        await connection_of(tx).execute(
-            _SQL["insert_notifications"],
+        await connection.execute(
+            _SQL["insert_call"],
             tx.tenant_id,
+            request_id,
+            key_id,
+            list(ids),
             retention_of(shared.category),
-            shared.request_id,
             shared.channel,
             shared.category,
             shared.priority,
@@ -48,9 +54,6 @@ class PgNotifications:
             [row.payload for row in rows],
             [row.secrets for row in rows],
         )
-
-    async def add_request(self, tx: Transaction, request_id: UUID, key_id: UUID, ids: Sequence[UUID]) -> None:
-        await connection_of(tx).execute(_SQL["insert_request"], tx.tenant_id, request_id, key_id, list(ids))
 
     async def add_notes(
         self, tx: Transaction, retention: Retention, at: datetime, notes: Sequence[TimelineNote]

@@ -1,18 +1,22 @@
 -- name: insert_request
 -- tenant: row
--- One accepted call and the notifications it made, so that the request can be read and cancelled as a whole.
+-- A call all of whose notifications were made before: the request names those.
 insert into requests (tenant_id, id, key_id, notification_ids)
 values ($1, $2, $3, $4);
 
--- name: insert_notifications
+-- name: insert_call
 -- tenant: row
--- All notifications of a call in one statement; COPY is not possible under row level security.
+-- A call with its new notifications in one statement; COPY is not possible under row level security.
+with asked as (
+    insert into requests (tenant_id, id, key_id, notification_ids)
+    values ($1, $2, $3, $4)
+)
 insert into notifications (tenant_id, id, retention, request_id, recipient_id, address_id, channel, category, priority,
                            status, reason, gate, version_id, locale, send_at, expires_at, payload, secrets)
-select $1, n.id, $2, $3, n.recipient_id, n.address_id, $4, $5, $6,
-       n.status, n.reason, n.gate, $7, n.locale, $8, $9, n.payload, n.secrets
-from unnest($10::uuid[], $11::uuid[], $12::uuid[], $13::smallint[], $14::text[], $15::smallint[], $16::text[],
-            $17::bytea[], $18::bytea[])
+select $1, n.id, $5, $2, n.recipient_id, n.address_id, $6, $7, $8,
+       n.status, n.reason, n.gate, $9, n.locale, $10, $11, n.payload, n.secrets
+from unnest($12::uuid[], $13::uuid[], $14::uuid[], $15::smallint[], $16::text[], $17::smallint[], $18::text[],
+            $19::bytea[], $20::bytea[])
      as n (id, recipient_id, address_id, status, reason, gate, locale, payload, secrets);
 
 -- name: insert_dedupe
