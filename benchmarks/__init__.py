@@ -1,1 +1,1 @@
-"""Benchmarks, `python -m benchmarks`: each measures Waypost beside a reference, in the same minutes, on this machine."""
+"""`python -m benchmarks`: each measures Waypost beside a reference, in the same minutes, on this machine."""

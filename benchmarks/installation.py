@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -45,6 +45,7 @@ class Installation:
     """Of the live tenant, with every scope of a tenant."""
     admin: "asyncpg.Connection[asyncpg.Record]"
     postmaster: int
+    running: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict)
 
     async def accept(self, first: int, count: int, *, send_at: datetime | None = None) -> None:
         """Through the use case that the API calls: people made, content rendered once, gate asked, inputs sealed."""
@@ -64,6 +65,7 @@ class Installation:
         """Returns when no lane has work and no claim is open: the moment."""
         deadline = time.perf_counter() + patience
         while not await self.admin.fetchval(_DONE):
+            self._check_processes()
             if time.perf_counter() > deadline:
                 raise TimeoutError("the queue does not empty")
             await asyncio.sleep(0.02)
@@ -89,18 +91,26 @@ class Installation:
             **settings,  # pyright: ignore[reportArgumentType]
         )
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
-        log = self.settings.data_dir / f"{module}.log"
-        with log.open("ab") as file:
+        with self._log_of(module).open("ab") as file:
             running = subprocess.Popen(
                 [sys.executable, "-m", module], env={**environment, **chosen.environment()}, stderr=file
             )
+            self.running[module] = running
             try:
                 yield running
-                if running.poll() is not None:
-                    raise RuntimeError(f"{module} ended: {log.read_text()[-2_000:]}")
+                self._check_processes()
             finally:
+                del self.running[module]
                 running.terminate()
                 running.wait()
+
+    def _check_processes(self) -> None:
+        for module, process in self.running.items():
+            if process.poll() is not None:
+                raise RuntimeError(f"{module} ended: {self._log_of(module).read_text()[-2_000:]}")
+
+    def _log_of(self, module: str) -> Path:
+        return self.settings.data_dir / f"{module}.log"
 
     async def _scope(self) -> Scope:
         return await self.app.access.authenticate(self.key, None, "rid_benchmark")

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
+import msgspec
+
 
 class OutcomeKind(IntEnum):
     """How one call to a vendor ended. The numbers are stored in `attempts.outcome`."""
@@ -55,8 +57,7 @@ class Outcome:
     """The address itself is dead (5.1.1, 5.1.2, 5.1.3, 5.1.10): suppress it."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutgoingEmail:
+class OutgoingEmail(msgspec.Struct, frozen=True):
     """A finished message: CRLF lines, not yet dot-stuffed, no Bcc header."""
 
     envelope_from: str

@@ -6,7 +6,7 @@ next to claim holds the turn; the others carry what they have.
 
 import asyncio
 import random
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
@@ -16,7 +16,8 @@ import structlog
 from waypost.channels.model import Outcome, OutcomeKind
 from waypost.delivery.gate import Allow, decide
 from waypost.delivery.lease import Lease
-from waypost.delivery.model import Bounced, Claimed, Settlement
+from waypost.delivery.model import Bounced, Claimed, Closed, Settlement
+from waypost.delivery.patience import unless
 from waypost.delivery.ports import (
     Composed,
     Composer,
@@ -101,14 +102,11 @@ class Dispatcher:
                 group.create_task(self._carry_batches())
 
     async def stop(self, grace_seconds: float) -> None:
-        """Claims no more, gives back what has not begun, and after the grace stops waiting for vendors' answers."""
+        """Claims no more and gives back what has not begun; after the grace waits for nobody's answer any longer."""
         self._stopping.set()
-        grace = asyncio.ensure_future(self._clock.sleep(grace_seconds))
-        clear = asyncio.ensure_future(self._road_is_clear.wait())
-        await asyncio.wait({grace, clear}, return_when=asyncio.FIRST_COMPLETED)
+        await unless(self._road_is_clear, self._clock.sleep(grace_seconds))
         self._cut.set()
-        for waiting in (grace, clear):
-            waiting.cancel()
+        self._parts.settler.leave()
 
     async def _carry_batches(self) -> None:
         while (batch := await self._next_batch()) is not None:
@@ -238,21 +236,22 @@ class Dispatcher:
             if isinstance(answer, Unsent):
                 settlements.append(give_back(claimed, now, blamed=answer.blamed))
             else:
-                closed = close(claimed, answer, now, random.random)
-                settlements.append(
-                    replace(closed, sealed_reply=_seal(letter, answer), bounced=_bounced(letter, answer))
-                )
+                settlements.append(_with_words(letter, close(claimed, answer, now, random.random)))
 
     async def _settle(self, batch: Batch, settlements: Sequence[Settlement], page: JournalPage) -> None:
         begun = self._clock.monotonic()
-        if await self._parts.settler.settle(batch.id, settlements):
-            page.close()
+        try:
+            if await self._parts.settler.settle(batch.id, settlements):
+                page.close()
+        except Unavailable:
+            _log.error("left unsettled", action="left_unsettled", rows=len(settlements), batch=str(batch.id))
+            return
         self._parts.telemetry.settled(settlements, self._clock.monotonic() - begun)
 
     async def _wait_for_work(self) -> None:
         due = await self._parts.store.next_due()
         wait = POLL if due is None else (due - self._clock.now()).total_seconds()
-        await self._unless_stopping(self._parts.ear.wait(min(max(wait, _SHORTEST_WAIT), POLL)))
+        await unless(self._stopping, self._parts.ear.wait(min(max(wait, _SHORTEST_WAIT), POLL)))
 
     async def _renew_lease(self) -> None:
         try:
@@ -261,16 +260,7 @@ class Dispatcher:
             await self._pause(POLL)
 
     async def _pause(self, seconds: float) -> None:
-        await self._unless_stopping(self._clock.sleep(seconds))
-
-    async def _unless_stopping(self, waiting: Awaitable[object]) -> None:
-        wait, stop = asyncio.ensure_future(waiting), asyncio.ensure_future(self._stopping.wait())
-        try:
-            await asyncio.wait({wait, stop}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            wait.cancel()
-            stop.cancel()
-            await asyncio.gather(wait, stop, return_exceptions=True)
+        await unless(self._stopping, self._clock.sleep(seconds))
 
     def _set_out(self) -> None:
         self._on_the_road += 1
@@ -282,9 +272,16 @@ class Dispatcher:
             self._road_is_clear.set()
 
 
-def _seal(letter: Letter, outcome: Outcome) -> bytes | None:
+def _with_words(letter: Letter, closed: Closed) -> Closed:
     """A refusal's words often repeat the address. An acceptance says nothing beyond its reference."""
-    if outcome.reply is None or outcome.kind is OutcomeKind.ACCEPTED:
+    outcome = closed.outcome
+    if outcome.kind is OutcomeKind.ACCEPTED:
+        return closed
+    return replace(closed, sealed_reply=_seal(letter, outcome), bounced=_bounced(letter, outcome))
+
+
+def _seal(letter: Letter, outcome: Outcome) -> bytes | None:
+    if outcome.reply is None:
         return None
     claimed = letter.composed.claimed
     words = outcome.reply.encode(errors="replace")

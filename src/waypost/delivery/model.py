@@ -7,6 +7,8 @@ from enum import IntEnum
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from waypost.channels.model import Outcome
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
@@ -61,9 +63,10 @@ class QueueRow:
     """Claims that ended without a word: at two the row goes alone, at four to the dead letters."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Held:
-    """One notification in a worker's hands: its queue row is gone; its open attempt `n` fences every later write."""
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """One notification in a worker's hands: its queue row is gone; its open attempt `n` fences every later write.
+
+    A struct, not a dataclass, like everything that is made once per message: it is made ten times faster."""
 
     tenant_id: str
     id: UUID
@@ -76,8 +79,7 @@ class Held:
     expires_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Claimed(Held):
+class Claimed(Held, frozen=True, kw_only=True):
     """What a worker holds, with all that is needed to send it."""
 
     recipient_id: UUID

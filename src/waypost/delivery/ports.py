@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+import msgspec
+
 from waypost.channels.model import Outcome, OutgoingEmail
 from waypost.channels.ports import EmailSender
 from waypost.delivery.gate import GateFacts
@@ -125,8 +127,7 @@ class WorkerStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Composed:
+class Composed(msgspec.Struct, frozen=True, kw_only=True):
     """A finished message, and the open key under which the vendor's words about it are sealed."""
 
     claimed: Claimed

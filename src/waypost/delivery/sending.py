@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import structlog
 
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
@@ -14,8 +14,7 @@ from waypost.delivery.ports import Composed, JournalPage, Senders
 _log: Final = structlog.stdlib.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
+class Letter(msgspec.Struct, frozen=True):
     """A composed message and its place in the batch."""
 
     place: int
@@ -61,10 +60,13 @@ class _Wire:
 
 async def choose_senders(letters: Sequence[Letter], senders: Senders) -> list[tuple[EmailSender, list[Letter]]]:
     """Letters by their way out; tenants that share one share a group."""
-    groups: dict[int, tuple[EmailSender, list[Letter]]] = {}
+    by_tenant: dict[str, list[Letter]] = {}
     for letter in letters:
-        sender = await senders.email(letter.composed.claimed.tenant_id)
-        groups.setdefault(id(sender), (sender, []))[1].append(letter)
+        by_tenant.setdefault(letter.composed.claimed.tenant_id, []).append(letter)
+    groups: dict[int, tuple[EmailSender, list[Letter]]] = {}
+    for tenant_id, written in by_tenant.items():
+        sender = await senders.email(tenant_id)
+        groups.setdefault(id(sender), (sender, []))[1].extend(written)
     return list(groups.values())
 
 

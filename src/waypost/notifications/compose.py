@@ -38,8 +38,7 @@ class _House:
     mode: TenantMode
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
+class _Opened(msgspec.Struct, frozen=True):
     claimed: Claimed
     key: DataKey
     house: _House

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+import msgspec
+
 from waypost.kernel.errors import FieldError
 from waypost.kernel.tenancy import Scope
 from waypost.kernel.vocabulary import Channel
@@ -22,8 +24,7 @@ class ContentReport:
     """Top-level names the content reads, so that only those attributes are frozen into a notification."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MailHead:
+class MailHead(msgspec.Struct, frozen=True, kw_only=True):
     """The headers of one message. Values are display text, unencoded; the composer refuses CR, LF and NUL in them."""
 
     message_id: str
@@ -38,8 +39,7 @@ class MailHead:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RenderJob:
+class RenderJob(msgspec.Struct, frozen=True, kw_only=True):
     tenant_id: str
     version_id: UUID
     """Names the content for the renderer's cache: equal ids mean equal content."""

@@ -65,11 +65,11 @@ def quoted_template(source: str) -> str | None:
         return None
     pieces, position = list[str](), 0
     for start, end, tag in tags:
-        pieces.append(_closed(source[position:start]))
+        pieces.append(_literal(source[position:start]))
         if not tag.startswith("{#"):
             pieces.append(tag)
         position = end
-    pieces.append(_closed(source[position:]))
+    pieces.append(_literal(source[position:]))
     return "".join(pieces)
 
 
@@ -102,6 +102,13 @@ class ValueQuoter:
             return f"{value}{SOFT_BREAK}"
         self.met_oddity = True
         return ""
+
+
+def _literal(text: str) -> str:
+    """A full stop after a value would stand first on its line, where SMTP doubles it in every single message."""
+    if text.startswith("."):
+        return "=2E" + SOFT_BREAK + _closed(text[1:])
+    return _closed(text)
 
 
 def _closed(text: str) -> str:

@@ -48,13 +48,14 @@ class SealingKey:
 class OpenTenantKey:
     """Implements `kernel.vault.TenantKey`."""
 
-    __slots__ = ("_addresses", "_seals", "_signatures", "_wraps")
+    __slots__ = ("_addresses", "_purposes", "_seals", "_signatures", "_wraps")
 
     def __init__(self, secret: bytes) -> None:
         self._seals = SealingKey(_subkey(secret, "seal"))
         self._wraps = SealingKey(_subkey(secret, "wrap"))
         self._addresses = _subkey(secret, "address")
         self._signatures = _subkey(secret, "sign")
+        self._purposes: dict[str, bytes] = {}
 
     def seal(self, plain: bytes, bound_to: str) -> bytes:
         return self._seals.seal(plain, bound_to)
@@ -73,7 +74,9 @@ class OpenTenantKey:
         return "sha256:" + hmac.digest(self._addresses, f"{channel_word}:{normalised}".encode(), "sha256").hex()
 
     def sign(self, purpose: str, message: bytes) -> bytes:
-        purpose_key = hmac.digest(self._signatures, purpose.encode(), "sha256")
+        purpose_key = self._purposes.get(purpose)
+        if purpose_key is None:
+            purpose_key = self._purposes[purpose] = hmac.digest(self._signatures, purpose.encode(), "sha256")
         return hmac.digest(purpose_key, message, "sha256")
 
     def __repr__(self) -> str:
