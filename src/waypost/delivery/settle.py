@@ -4,6 +4,7 @@ While the database is away the outcomes stay in memory and are tried again; a se
 found by halving the batch and written in its plainest form.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -13,6 +14,7 @@ import structlog
 
 from waypost.channels.model import Outcome
 from waypost.delivery.model import Closed, Ended, Note, Settlement
+from waypost.delivery.patience import unless
 from waypost.delivery.ports import DispatchStore, SettleRefused
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Unavailable
@@ -27,9 +29,14 @@ class Settler:
         self._store = store
         self._clock = clock
         self._worker_id = worker_id
+        self._leaving = asyncio.Event()
+
+    def leave(self) -> None:
+        """Waits for an absent database no longer: the journal knows what could not be written."""
+        self._leaving.set()
 
     async def settle(self, batch_id: UUID, settlements: Sequence[Settlement]) -> bool:
-        """Returns when everything is written, however long that takes; False where a row could not be at all."""
+        """Returns when everything is written, however long that takes; False where something could not be at all."""
         return await self._settle(batch_id, settlements, whole=True)
 
     async def settle_some(self, batch_id: UUID, settlements: Sequence[Settlement]) -> bool:
@@ -72,8 +79,10 @@ class Settler:
             try:
                 lost = await self._store.settle(self._worker_id, batch_id, settlements, whole=whole)
             except Unavailable as error:
+                if self._leaving.is_set():
+                    raise
                 _log.warning("settle waits", action="settle_waits", rows=len(settlements), cause=error.detail)
-                await self._clock.sleep(pause)
+                await unless(self._leaving, self._clock.sleep(pause))
                 pause = min(2 * pause, _LONGEST_PAUSE)
                 continue
             if lost:

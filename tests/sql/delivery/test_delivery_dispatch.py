@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -281,6 +282,44 @@ async def test_a_settle_whose_commit_is_uncertain_is_repeated_without_harm(offic
     assert lies["left"] == 0
     assert await office.count("outbox") == 30
     assert await office.count("queue") == 0
+
+
+async def test_a_worker_that_must_leave_without_a_database_leaves_its_journal(office: Any, tmp_path: Path) -> None:
+    """What was sent and could not be written down is settled by the next worker, not sent again."""
+    ids = await office.submit(12, category=Category.MARKETING)
+    leaver, vendor = await office.worker(), Vendor()
+    journal = JournalFile(tmp_path, leaver.id, slots=64)
+    real, sent = leaver.store.settle, asyncio.Event()
+
+    async def settle(*args: Any, **options: Any) -> Any:
+        sent.set()
+        raise Unavailable("away")
+
+    leaver.store.settle = settle
+    dispatcher = leaver.dispatcher(office, vendor, batch_size=12, journal=journal)
+    running = asyncio.create_task(dispatcher.run())
+    await sent.wait()
+    await dispatcher.stop(0.1)
+    async with asyncio.timeout(5):
+        await running
+    journal.close()
+    leaver.store.settle = real
+    heir = await office.worker()
+    assert await heir.rescue(shelf=Shelf(tmp_path)).by_journals() == 12
+    assert await all_in(office, State.DISPATCHED, ids)
+    assert vendor.taken == dict.fromkeys(ids, 1)
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+async def test_a_skewed_clock_follows_the_database(office: Any, minutes: int) -> None:
+    office.clock.correct(datetime.now(UTC) + timedelta(minutes=minutes))
+    ids = await office.submit(5)
+    worker, vendor = await office.worker(), Vendor()
+    assert abs(office.clock.now() - datetime.now(UTC)) < timedelta(seconds=5)
+    async with office.running(worker.dispatcher(office, vendor)):
+        await office.until(lambda: all_in(office, State.DISPATCHED, ids))
+    strays = ("notifications_standard_default", "attempts_standard_default", "timeline_standard_default")
+    assert [await office.count(table) for table in strays] == [0, 0, 0]
 
 
 async def test_a_sender_that_breaks_down_leaves_only_what_went_in_doubt(office: Any) -> None:

@@ -278,7 +278,7 @@ create table claims (
     opened_at    timestamptz not null default now(),
     channel      smallint not null,
     priority     smallint not null,
-    ids          uuid[] not null,
+    ids          uuid[] storage external not null,
     primary key (tenant_id, id, channel, priority)
 );
 create index claims_of_worker on claims (worker_id);
