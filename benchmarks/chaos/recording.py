@@ -7,21 +7,26 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+ROOT = Path(__file__).parents[2]
 
 
 class RecordingSink:
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.chaos.sink"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-m", "benchmarks.chaos.sink"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         assert self._process.stdout is not None
         self.port, orders = json.loads(self._process.stdout.readline())
-        self._orders = socket.create_connection(("127.0.0.1", orders)).makefile("rw")
+        self._line = socket.create_connection(("127.0.0.1", orders))
+        self._orders = self._line.makefile("rw")
         self._known: list[tuple[str, str]] = []
 
     def close(self) -> None:
         self._orders.close()
+        self._line.close()
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()

@@ -19,7 +19,7 @@ import httpx
 import psutil
 
 from benchmarks.chaos.caller import Caller
-from benchmarks.chaos.recording import RecordingSink
+from benchmarks.chaos.recording import ROOT, RecordingSink
 from waypost.adapters.embedded.server import EmbeddedServer
 from waypost.bootstrap.household import make_platform_key
 from waypost.bootstrap.ports import claim_port
@@ -130,7 +130,9 @@ class Stage:
 
     def start_worker(self, *, lease: float = LEASE, skew: float = 0.0, wait: bool = True, **settings: Any) -> Running:
         """One more worker; `skew` is by how many seconds its host's clock is wrong."""
-        worker = self._start("worker", "benchmarks.chaos.odd_host", "waypost.workers", str(lease), str(skew), **settings)
+        worker = self._start(
+            "worker", "benchmarks.chaos.odd_host", "waypost.workers", str(lease), str(skew), **settings
+        )
         self.workers.append(worker)
         if wait:
             self.know(worker)
@@ -162,7 +164,10 @@ class Stage:
         with self._log_file(name).open("ab") as log:
             return Running(
                 subprocess.Popen(
-                    [sys.executable, "-m", *command], env={**environment, **chosen.environment()}, stderr=log
+                    [sys.executable, "-m", *command],
+                    cwd=ROOT,
+                    env={**environment, **chosen.environment()},
+                    stderr=log,
                 )
             )
 
