@@ -1,17 +1,21 @@
 """One real Waypost for the attacks: `waypost up` with its embedded database, two live tenants and a recording sink.
 
-Whatever an attack sends about people carries the word HUSH. When the run is over, everything that was logged is searched
-for it, PostgreSQL's log included.
+Whatever an attack sends about people carries the word HUSH. When the run is over, everything that was logged is
+searched for it, PostgreSQL's log included.
 """
 
 import asyncio
 import importlib.util
 import json
+import os
 import re
+import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +23,7 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
+import psutil
 import pytest
 
 from waypost.kernel.tenancy import PLATFORM_ONLY, Permission
@@ -28,11 +33,30 @@ PATIENCE = 60.0
 TENANT_SCOPES = tuple(permission.value for permission in Permission if permission not in PLATFORM_ONLY)
 
 
-def _neighbour(folder: str) -> ModuleType:
-    """Test folders are no packages; what the journeys know about starting Waypost is used here too."""
-    name = f"waypost_tests_{folder}"
+_WATCH = """
+import sys, time, threading, httpx
+stopping = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.readline(), stopping.set()), daemon=True).start()
+client = httpx.Client(base_url=sys.argv[1], trust_env=False, timeout=30)
+body = {"to": {"id": "meanwhile", "email": "meanwhile@hush.example"}, "content": {"subject": "s", "text": "t"}}
+calls = [("GET", "/healthz", None, 200), ("POST", "/v1/notifications", body, 202)]
+while True:
+    for method, path, sent, expected in calls:
+        began = time.monotonic()
+        answer = client.request(method, path, json=sent, headers={"Authorization": f"Bearer {sys.argv[2]}"})
+        assert answer.status_code == expected, answer.text
+        print("ready" if not hasattr(client, "ready") else time.monotonic() - began, flush=True)
+        client.ready = True
+    if stopping.wait(0.2):
+        break
+"""
+
+
+def neighbour(place: str) -> ModuleType:
+    """Test folders are no packages; what others know, about starting Waypost or about bombs, is used here too."""
+    name = f"waypost_tests_{place.replace('/', '_')}"
     if name not in sys.modules:
-        path = Path(__file__).parent.parent / folder / "conftest.py"
+        path = Path(__file__).parent.parent / f"{place}.py"
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None
         assert spec.loader is not None
@@ -148,8 +172,19 @@ class Caller:
             cursor = f"&cursor={page['next']}"
 
 
+def eventually(condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+    """The first truthy answer of a condition. These are real processes: they take real time."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+    return found
+
+
 class Fortress:
     """The Waypost under attack."""
+
+    eventually = staticmethod(eventually)
 
     def __init__(self, up: Any, sink: Sink) -> None:
         self.up = up
@@ -181,6 +216,37 @@ class Fortress:
         self.secrets.append(secret)
         return Caller(http=self.http, key=secret, tenant=tenant_id)
 
+    @contextmanager
+    def unshaken(self) -> Iterator[None]:
+        """The processes that were there before are there afterwards."""
+        before = self.pids
+        assert set(before) == {"api", "worker"}
+        yield
+        assert self.pids == before
+        assert all(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in before.values())
+
+    @contextmanager
+    def watched(self, caller: Caller) -> Iterator[list[float]]:
+        """How long each health probe and each send of somebody else took meanwhile, measured by another process."""
+        watch = subprocess.Popen(
+            [sys.executable, "-c", _WATCH, self.url, caller.key],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        waits: list[float] = []
+        assert watch.stdout is not None
+        assert watch.stdout.readline() == "ready\n"
+        yield waits
+        said, _ = watch.communicate("stop\n", PATIENCE)
+        assert watch.returncode == 0
+        waits += [float(line) for line in said.split()]
+
+    @staticmethod
+    def in_time(seconds: float) -> float:
+        """A promise in seconds, on a machine that the run may share with others."""
+        return seconds * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
+
     def operations(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         for path, methods in self.openapi["paths"].items():
             for method, operation in methods.items():
@@ -197,8 +263,9 @@ def traces(text: str, secrets: list[str]) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def find_traces() -> Any:
-    return traces
+def bombs() -> dict[str, str]:
+    """Templates that kill or stall whoever compiles or renders them."""
+    return neighbour("unit/render/test_render_bombs").BOMBS
 
 
 @pytest.fixture(scope="session")
@@ -211,7 +278,7 @@ def fortress(sink: Sink) -> Iterator[Fortress]:
     with tempfile.TemporaryDirectory(prefix="wpa-") as name:
         Path(name).chmod(0o755)
         data_dir = Path(name) / "d"
-        with _neighbour("journeys").waypost_up(data_dir, environment=environment) as up:
+        with neighbour("journeys/conftest").waypost_up(data_dir, environment=environment) as up:
             fortress = Fortress(up, sink)
             yield fortress
             pids = fortress.pids
@@ -221,6 +288,8 @@ def fortress(sink: Sink) -> Iterator[Fortress]:
         logged = up.output + (data_dir / "postgres.log").read_text(errors="replace")
         assert '"action"' in logged, "a run that logs nothing proves nothing"
         assert "ended unexpectedly" not in logged, pids
+        planted = [f"x jane@{HUSH}.example y", *(f"Bearer {secret}" for secret in fortress.secrets)]
+        assert traces("\n".join(planted), fortress.secrets) == planted, "a search that cannot find proves nothing"
         assert traces(logged, fortress.secrets) == []
 
 

@@ -18,6 +18,7 @@ _ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z")
 _DIGITS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS: Final = [first + second for first in _DIGITS for second in _DIGITS]
 _SHIFTS: Final = range(120, -1, -10)
+_EARLIEST: Final = datetime.fromtimestamp(0, UTC)
 _LATEST_MS: Final = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp() * 1000)
 
 
@@ -36,8 +37,8 @@ def id_at(moment: datetime, entropy: bytes) -> UUID:
 
 
 def first_id_at(moment: datetime) -> UUID:
-    """The lowest id of a moment: a partition's bound."""
-    return id_at(moment, bytes(10))
+    """The lowest id of a moment: a partition's bound. No id is older than 1970: what lies before has the first."""
+    return id_at(max(moment, _EARLIEST), bytes(10))
 
 
 def moment_of(value: UUID) -> datetime:

@@ -176,9 +176,13 @@ def test_a_refusal_names_the_field_and_not_the_value(call: tuple[str, str, Any],
 
 async def test_what_is_raised_does_not_carry_the_data_in_its_words(api_work: PgWork, make_tenant: Any) -> None:
     await make_tenant("acme")
-    with pytest.raises(Unavailable) as busy:
+
+    async def dawdle() -> None:
         async with api_work.begin("acme") as tx:
             await tx.connection.execute("set local statement_timeout = 1")
             await tx.connection.fetchval("select pg_sleep(1), $1::text", JANE)
+
+    with pytest.raises(Unavailable) as busy:
+        await dawdle()
     assert JANE not in repr(busy.value) + str(busy.value) + json.dumps(busy.value.__dict__, default=repr)
     assert isinstance(busy.value, WaypostError)
