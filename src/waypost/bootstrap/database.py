@@ -13,6 +13,7 @@ from waypost.adapters.postgres.migrate import migrate
 from waypost.adapters.postgres.partitions import ensure_partitions
 from waypost.adapters.postgres.provision import API, DBA, LOGIN_ROLES, OWNER, WORKER, provision
 from waypost.adapters.vault.masterkey import MasterKey, open_master_key
+from waypost.bootstrap.data_dir import open_data_dir
 from waypost.bootstrap.process import complain
 from waypost.kernel.errors import Misconfigured
 from waypost.settings import Secret, Settings
@@ -70,6 +71,7 @@ async def prepare_named_database(settings: Settings) -> Database:
     """For `waypost migrate`: roles and schema on the server that WAYPOST_DATABASE_URL names."""
     if settings.database_url is None:
         raise Misconfigured("Set WAYPOST_DATABASE_URL. `waypost up` migrates its embedded server by itself.")
+    open_data_dir(settings.data_dir)
     return await _prepare(settings, settings.database_url, embedded=None)
 
 

@@ -1,7 +1,7 @@
 """What `waypost up` keeps beside the API and the worker: the platform, the demo tenant, the catch-all mailbox."""
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,11 +11,10 @@ from waypost.adapters.postgres.mailbox import PgMailboxStore
 from waypost.adapters.postgres.migrate import code_version
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
 from waypost.adapters.postgres.tenants import PgApiKeyStore, PgKeyring, PgTenantStore
-from waypost.adapters.postgres.time import database_time
 from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.vault.keyring import LocalVault
+from waypost.bootstrap.clock_sync import database_clock
 from waypost.bootstrap.database import Database, prepare_named_database
-from waypost.kernel.clock import SystemClock
 from waypost.kernel.errors import Unauthenticated
 from waypost.kernel.tenancy import PLATFORM, PLATFORM_ONLY, Permission
 from waypost.kernel.vocabulary import TenantMode
@@ -73,9 +72,9 @@ class Household:
 async def open_household(settings: Settings, database: Database) -> AsyncGenerator[Household]:
     options = PoolOptions(application_name="waypost up", max_size=_CONNECTIONS)
     pool = await open_pool((settings.database_api_url or database.api_url).reveal(), options)
-    try:
-        clock = SystemClock()
-        clock.correct(await database_time(pool))
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(pool.close)
+        clock = await stack.enter_async_context(database_clock(pool))
         work = PgWork(pool)
         stores, vault = PgTenantStore(), LocalVault(database.master)
         await ensure_platform(work, stores, vault, clock)
@@ -85,8 +84,6 @@ async def open_household(settings: Settings, database: Database) -> AsyncGenerat
         keys = ApiKeys(store=PgApiKeyStore(), tenants=stores, audit=audit, access=access, clock=clock)
         receive = Receive(work=work, store=PgMailboxStore(), keyring=PgKeyring(vault), clock=clock)
         yield Household(work=work, stores=stores, tenants=tenants, keys=keys, access=access, catchall=CatchAll(receive))
-    finally:
-        await pool.close()
 
 
 async def install(settings: Settings) -> int:

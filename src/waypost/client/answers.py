@@ -62,27 +62,34 @@ class ShownContent(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     html: str | None = None
     to: str | None = None
-    sender: str | None = msgspec.field(default=None, name="from")
+    sender: str = msgspec.field(name="from")
+    headers: dict[str, str] = {}
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     channel: str
+    masked: str
+    verified: bool
     status: str
-    verified: bool = False
-    masked: str | None = None
+    current: bool
+    created_at: datetime
+
+
+class Addresses(msgspec.Struct, frozen=True, kw_only=True):
+    items: tuple[Address, ...]
 
 
 class Recipient(msgspec.Struct, frozen=True, kw_only=True):
     id: str
-    kind: str = "user"
-    locale: str | None = None
-    timezone: str | None = None
-    attributes: JsonObject = {}
-    addresses: tuple[Address, ...] = ()
-    version: int | None = None
-    created_at: datetime | None = None
-    updated_at: datetime | None = None
+    kind: str
+    locale: str | None
+    timezone: str | None
+    attributes: JsonObject
+    addresses: tuple[Address, ...]
+    version: int
+    created_at: datetime
+    updated_at: datetime
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,13 +103,13 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TemplateVersion(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
     number: int
     state: str
-    id: str | None = None
-    content: JsonObject | None = None
-    variables_schema: JsonObject | None = None
-    created_at: datetime | None = None
-    published_at: datetime | None = None
+    content: JsonObject
+    variables_schema: JsonObject | None
+    created_at: datetime
+    published_at: datetime | None
 
 
 class Rendered(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +125,7 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     source: str
     created_at: datetime
+    notification_id: str | None = None
     expires_at: datetime | None = None
     released_at: datetime | None = None
 
@@ -146,6 +154,7 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...]
     hint: str
     created_at: datetime
+    created_by: str | None = None
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     last_used_at: datetime | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 
-from waypost.client.answers import Json, Recipient
+from waypost.client.answers import Address, Addresses, Json, Recipient
 from waypost.client.transport import Transport, segment
 
 
@@ -24,9 +24,16 @@ class Recipients:
         """Destroys the recipient's data key: what was sealed under it is gone."""
         await self._transport.raw("DELETE", _path(recipient_id))
 
+    async def addresses(self, recipient_id: str) -> tuple[Address, ...]:
+        answer = await self._transport.ask("GET", _path(recipient_id, "/addresses"), Addresses)
+        return answer.items
+
+    async def remove_address(self, recipient_id: str, address_id: str) -> None:
+        await self._transport.raw("DELETE", _path(recipient_id, f"/addresses/{segment(address_id)}"))
+
     def list(self, *, page_size: int | None = None) -> AsyncIterator[Recipient]:
         return self._transport.pages("/v1/recipients", Recipient, limit=page_size)
 
 
-def _path(recipient_id: str) -> str:
-    return f"/v1/recipients/{segment(recipient_id)}"
+def _path(recipient_id: str, rest: str = "") -> str:
+    return f"/v1/recipients/{segment(recipient_id)}{rest}"

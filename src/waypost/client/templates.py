@@ -33,6 +33,9 @@ class Templates:
             body["variables_schema"] = variables_schema
         return await self._transport.ask("POST", _path(key, channel, "/versions"), TemplateVersion, body=body)
 
+    async def version(self, key: str, number: int, *, channel: str = "email") -> TemplateVersion:
+        return await self._transport.ask("GET", _path(key, channel, f"/versions/{number}"), TemplateVersion)
+
     def versions(self, key: str, channel: str = "email") -> AsyncIterator[TemplateVersion]:
         return self._transport.pages(_path(key, channel, "/versions"), TemplateVersion)
 

@@ -188,8 +188,13 @@ class Settings:
     @property
     def api_url(self) -> str:
         """Where links lead: what the operator says, else where the API listens."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return self.public_url or f"http://{host}:{self.port}"
+        return self.public_url or self.local_url
+
+    @property
+    def local_url(self) -> str:
+        """Where processes of this machine find the API, also when it listens on every address."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 — read, not bound
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
     @property
     def master_key_path(self) -> Path:

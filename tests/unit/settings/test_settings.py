@@ -119,6 +119,20 @@ def test_metrics_live_beside_the_api_unless_somebody_chose() -> None:
     assert load({"WAYPOST_METRICS_PORT": "7000"}).api_metrics_port == 7000
 
 
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("0.0.0.0", "http://127.0.0.1:8800"),  # noqa: S104
+        ("::", "http://[::1]:8800"),
+        ("10.0.0.5", "http://10.0.0.5:8800"),
+    ],
+)
+def test_this_machine_reaches_the_api_wherever_it_listens(host: str, url: str) -> None:
+    settings = load({"WAYPOST_HOST": host, "WAYPOST_PUBLIC_URL": "https://mail.example.com/"})
+    assert settings.local_url == url
+    assert settings.api_url == "https://mail.example.com"
+
+
 def test_every_setting_has_a_sentence_a_default_and_a_reader_that_takes_the_default() -> None:
     rows = table()
     assert [row.name for row in rows] == [one.name for one in fields(Settings)]

@@ -52,7 +52,7 @@ async def _first_message(settings: Settings) -> CaughtMail | None:
     """The newest in the mailbox. The very first message is sent now, unless the tenant has sent anything before."""
     clock = SystemClock()
     key = settings.api_key.reveal() if settings.api_key else ""
-    async with asyncio.timeout(_PATIENCE_SECONDS), Client(settings.api_url, key) as client:
+    async with asyncio.timeout(_PATIENCE_SECONDS), Client(settings.local_url, key) as client:
         while not await client.ready():
             await clock.sleep(0.02)
         first = await _newest(client.notifications.list(page_size=1)) is None

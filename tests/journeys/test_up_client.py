@@ -1,0 +1,129 @@
+"""The typed client over every route of a real server: each answer is read, and no route is left out."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+
+from waypost.client import ApiError, Client, Message
+
+OPEN_TO_ALL = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json")}
+
+
+class Recording(httpx.AsyncHTTPTransport):
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: set[tuple[str, str]] = set()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.asked.add((request.method, request.url.path))
+        return await super().handle_async_request(request)
+
+
+async def test_every_route_has_a_call_and_every_call_reads_its_answer(up) -> None:
+    transport = Recording()
+    async with Client(up.url, up.platform_key, transport=transport) as platform:
+        await _run_the_platform(platform, up, transport)
+    async with Client(up.url, up.platform_key, tenant="client-acme", transport=transport) as client:
+        await _write_templates(client)
+        await _know_people(client)
+        await _send_and_cancel(client)
+        await _suppress(client)
+        assert {mail.subject async for mail in client.mailbox.list(page_size=1)} <= {"Yes"}
+        with pytest.raises(ApiError):
+            await client.mailbox.raw("mbx_none")
+    async with httpx.AsyncClient(trust_env=False) as http:
+        document = (await http.get(f"{up.url}/openapi.json")).json()
+    left_out = {
+        (method.upper(), path)
+        for path, operations in document["paths"].items()
+        for method in operations
+        if not any(
+            asked == method.upper() and re.fullmatch(re.sub(r"{\w+}", "[^/]+", path), real)
+            for asked, real in transport.asked
+        )
+    }
+    assert left_out - OPEN_TO_ALL == set()
+
+
+async def _run_the_platform(platform: Client, up, transport: Recording) -> None:
+    made = await platform.tenants.create("client-acme", name="Acme", mode="sandbox")
+    assert (made.status, made.version) == ("active", 1)
+    changed = await platform.tenants.change("client-acme", {"name": "Acme Ltd"}, version=1)
+    assert (changed.name, changed.version) == ("Acme Ltd", 2)
+    with pytest.raises(ApiError, match="changed meanwhile") as refusal:
+        await platform.tenants.change("client-acme", {"name": "Late"}, version=1)
+    assert refusal.value.status == 412
+    assert (await platform.tenants.get("client-acme")).name == "Acme Ltd"
+    assert "client-acme" in [one.id async for one in platform.tenants.list(page_size=1)]
+    key = await platform.keys.create("client-acme", name="CI", scopes=["notifications:send"])
+    assert key.secret.startswith("wp_test_")
+    assert key.id in [one.id async for one in platform.keys.list(tenant_id="client-acme")]
+    async with Client(up.url, up.platform_key, tenant="client-acme", transport=transport) as acting:
+        await acting.keys.revoke(key.id)
+    actions = [one.action async for one in platform.audit.list()]
+    assert {"tenant.created", "tenant.changed", "api_key.created"} <= set(actions)
+
+
+async def _write_templates(client: Client) -> None:
+    template = await client.templates.create("welcome", name="Welcome", category="transactional")
+    assert (await client.templates.get("welcome")).id == template.id
+    schema = {"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}}
+    content = {"subject": "Hello {{ first_name }}", "text": "How is {{ city }}?"}
+    draft = await client.templates.add_version("welcome", content, variables_schema=schema)
+    assert (draft.number, draft.state) == (1, "draft")
+    assert (await client.templates.publish("welcome", 1)).state == "active"
+    assert (await client.templates.version("welcome", 1)).content["subject"] == content["subject"]
+    assert [one.number async for one in client.templates.versions("welcome")] == [1]
+    assert [one.key async for one in client.templates.list()] == ["welcome"]
+    rendered = await client.templates.preview("welcome", 1, {"first_name": "Ada", "city": "London"})
+    assert (rendered.subject, rendered.text.strip()) == ("Hello Ada", "How is London?")
+
+
+async def _know_people(client: Client) -> None:
+    made = await client.recipients.put("user-7", {"email": "ada@example.com", "attributes": {"first_name": "Ada"}})
+    assert (made.version, made.attributes) == (1, {"first_name": "Ada"})
+    changed = await client.recipients.patch("user-7", {"timezone": "Europe/London"})
+    assert changed.timezone == "Europe/London"
+    [address] = await client.recipients.addresses("user-7")
+    assert "ada@example.com" not in address.masked
+    await client.recipients.put("user-8", {"email": "bob@example.com", "phone": "+14155550123"})
+    for one in await client.recipients.addresses("user-8"):
+        if one.channel != "email":
+            await client.recipients.remove_address("user-8", one.id)
+    assert {one.id async for one in client.recipients.list(page_size=1)} == {"user-7", "user-8"}
+    await client.recipients.erase("user-8")
+    with pytest.raises(ApiError):
+        await client.recipients.get("user-8")
+
+
+async def _send_and_cancel(client: Client) -> None:
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    planned = Message(to="user-7", template="welcome", variables={"city": "Paris"}, send_at=tomorrow)
+    accepted = await client.notifications.send(planned)
+    [one] = accepted.notifications
+    assert one.status == "scheduled"
+    assert (await client.notifications.content(one.id)).text.strip() == "How is Paris?"
+    assert (await client.notifications.get(one.id)).template == "welcome"
+    assert (await client.notifications.cancel(one.id)).status == "cancelled"
+    assert [step.event for step in await client.notifications.timeline(one.id)][-1] == "cancelled"
+    again = await client.notifications.send(planned)
+    stopped = await client.notifications.cancel_request(again.request_id)
+    assert [note.status for note in stopped.notifications] == ["cancelled"]
+    assert (await client.notifications.request(again.request_id)).notifications == stopped.notifications
+    assert len([note async for note in client.notifications.list(status="cancelled")]) == 2
+    with pytest.raises(ApiError, match="/variables/city"):
+        await client.notifications.send(Message(to="user-7", template="welcome", variables={}))
+
+
+async def _suppress(client: Client) -> None:
+    standing = await client.suppressions.add("ada@example.com")
+    assert (standing.reason, standing.channel) == ("manual", "email")
+    assert [one.id async for one in client.suppressions.list()] == [standing.id]
+    stopped = await client.notifications.send(Message(to="user-7", content={"subject": "No", "text": "No"}))
+    assert stopped.notifications[0].status == "suppressed"
+    assert stopped.notifications[0].reason
+    await client.suppressions.release(standing.id)
+    let_through = await client.notifications.send(Message(to="user-7", content={"subject": "Yes", "text": "Yes"}))
+    assert let_through.notifications[0].status == "queued"
