@@ -4,6 +4,7 @@
 #   make test     run every test: make test ARGS="tests/unit -k gate"
 #   make check    what continuous integration runs: format, lint, types, imports, then every test
 #   make fmt      format the code and sort its imports
+#   make bench    measure beside references on this machine: make bench ARGS="email claim", ARGS=--quick to try
 #   make docs     write the pages that are made from the code
 #   make wheel    build dist/waypost-….whl
 #   make pins     resolve requirements/*.in again (needs uv; UPGRADE=1 takes newer versions)
@@ -18,7 +19,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PINS := requirements/build.txt requirements/base.txt
 
-.PHONY: help up test check format lint types imports browser fmt docs wheel pins clean
+.PHONY: help up bench test check format lint types imports browser fmt docs wheel pins clean
 .DEFAULT_GOAL := help
 
 help:
@@ -50,6 +51,9 @@ fmt: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed
 	$(BIN)/python docs/generate.py
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks $(ARGS)
 
 wheel: $(VENV)/.installed
 	$(BIN)/hatchling build -t wheel

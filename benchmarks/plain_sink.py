@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from typing import cast
 
 _REPLIES = {
     b"EHLO": b"250-sink\r\n250-PIPELINING\r\n250 8BITMIME\r\n",
@@ -17,9 +18,8 @@ class Taker(asyncio.Protocol):
         self._in_content = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.write(b"220 sink\r\n")
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.write(b"220 sink\r\n")
 
     def data_received(self, data: bytes) -> None:
         data = self._rest + data

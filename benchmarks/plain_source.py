@@ -5,6 +5,7 @@ Like that one it keeps 20 connections and sends one command per round trip.
 
 import asyncio
 import sys
+from typing import cast
 
 from benchmarks.sinks import CONNECTIONS
 
@@ -22,8 +23,7 @@ class Talker(asyncio.Protocol):
         self._step = -1
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         # One reply at a time: multi-line answers (EHLO) end with a line whose fourth character is a space.

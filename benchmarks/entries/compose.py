@@ -69,7 +69,7 @@ class _Costs:
 
 async def measure(*, quick: bool) -> Findings:
     batches, rounds = (2, 1) if quick else (40, 5)
-    slow = max(batches // 4, 1)
+    slow = 1
     clock = SystemClock()
     work, bare, pool = jobs(_BATCH, clock), _Bare(), RenderPool(clock=clock)
     rendering, composing, engine, library = _Costs(), _Costs(), _Costs(), _Costs()

@@ -1,0 +1,64 @@
+"""docs/performance.md, made from the last run that was kept."""
+
+from pathlib import Path
+
+import msgspec
+
+from benchmarks.results import Entry, Report
+from benchmarks.table import measured, spread, verdict
+
+_LAST_RUN = Path(__file__).with_name("last_run.json")
+
+_OPENING = """\
+# Performance
+
+Figures mean something only beside a reference that ran in the same minutes on the same machine, so every benchmark has
+one, and rounds of both take turns. A ratio is Waypost's figure over the reference's, the middle of its rounds with the
+lowest and the highest in brackets. `make bench` runs them all on your machine and writes JSON;
+`make bench ARGS="email"` runs one, `make bench ARGS=--quick` only shows that they run.
+"""
+
+_HOW = """
+## How each is measured
+
+- **Email end to end**: everything is accepted beforehand and scheduled for one moment. From then until the last
+  settlement is committed, one worker process claims, asks the gate, opens what is sealed, personalises, sends over
+  SMTP and settles: one attempt row and one outbox row for each message, journal, metrics and log on. The database runs
+  with its delivered settings, durable commits included. The reference sends the same number of messages of the same
+  size over as many connections to the same mail server, without queue, ledger or personal content.
+- **Submit**: calls begin by the clock, whatever the server does, and a call's time counts from when it was due. Each
+  has an idempotency key and carries its content; each fifth person is new.
+- **Claim**: two databases that differ only in how much is queued, asked in turn.
+- **Render, compose**: batches of 200 through the render process, against the bare engine in the same process, for whole
+  messages joined by the standard library.
+- **Sealed payload**: a person's key unwrapped, the payload opened and read, against the ciphers alone.
+- **`waypost up`**: in an empty directory, until the greeting has seen the first message in the mailbox; then the
+  proportional memory of all processes but the database's.
+
+CPU per message is from the kernel's own accounts of each process. On a busy machine all figures get worse, ratios less.
+"""
+
+
+def performance_page() -> str:
+    report = msgspec.json.decode(_LAST_RUN.read_bytes(), type=Report)
+    machine = report.machine
+    parts = [
+        _OPENING,
+        f"\nThe run of {report.at[:10]} at commit `{report.commit}`, on {machine.cores} × {machine.processor} with "
+        f"{machine.memory_gb:g} GB, {machine.kernel}, Python {machine.python}, PostgreSQL {machine.postgresql}; load "
+        f"average {machine.busy:g} when it began.\n\n",
+        "| what | measured | reference | ratio | goal | |\n| --- | --- | --- | --- | --- | --- |\n",
+        *(_line(entry) for entry in report.entries),
+    ]
+    for title, steps in report.steps.items():
+        parts.append(f"\n## {title[0].upper()}{title[1:]}\n\n| | µs |\n| --- | --- |\n")
+        parts.extend(f"| {step.name} | {step.microseconds:.0f} |\n" for step in steps)
+    return "".join([*parts, _HOW, "\nThis page is made from the last kept run by `make docs`.\n"])
+
+
+def _line(entry: Entry) -> str:
+    what = "; ".join([entry.what, *entry.notes])
+    theirs = f"{measured(entry.theirs, entry.unit)}: {entry.reference}" if entry.theirs else ""
+    ratio = spread(entry.ratio) if entry.ratio else ""
+    cells = (what, measured(entry.ours, entry.unit), theirs, ratio, entry.goal, verdict(entry))
+    return f"| {' | '.join(cells)} |\n"
