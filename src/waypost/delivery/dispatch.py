@@ -6,7 +6,8 @@ next to claim holds the turn; the others carry what they have.
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
@@ -94,6 +95,8 @@ class Dispatcher:
         self._road_is_clear = asyncio.Event()
         self._road_is_clear.set()
         self._suspects_asked_at = 0.0
+        self.in_hand: set[UUID] = set()
+        """Batches that are being asked for, carried, or could not be settled."""
 
     async def run(self) -> None:
         """Until `stop`; then when everything begun has been settled."""
@@ -128,6 +131,9 @@ class Dispatcher:
     async def _next_batch(self) -> Batch | None:
         async with self._turn:
             while not self._stopping.is_set():
+                if not self._parts.lease.may_start_sending:
+                    await self._renew_lease()
+                    continue
                 try:
                     await self._carry_suspects()
                     if (batch := await self._claim()).claimed:
@@ -142,10 +148,23 @@ class Dispatcher:
 
     async def _claim(self) -> Batch:
         term, batch_id, begun = self._parts.lease.term, mint(self._clock), self._clock.monotonic()
-        claimed = await self._parts.store.claim(self._worker_id, batch_id, self._batch_size)
+        with self._asking_for(batch_id):
+            claimed = await self._parts.store.claim(self._worker_id, batch_id, self._batch_size)
         if claimed:
             self._parts.telemetry.claimed(len(claimed), self._clock.monotonic() - begun)
+        else:
+            self.in_hand.discard(batch_id)
         return Batch(id=batch_id, claimed=claimed, term=term)
+
+    @contextmanager
+    def _asking_for(self, batch_id: UUID) -> Generator[None]:
+        """An answer that does not come may still mean that the batch is ours: see `strays`."""
+        self.in_hand.add(batch_id)
+        try:
+            yield
+        except BaseException:
+            self.in_hand.discard(batch_id)
+            raise
 
     async def _carry_suspects(self) -> None:
         """Rows that may have killed a worker go alone: while one is on the road, this worker holds nothing else."""
@@ -154,9 +173,13 @@ class Dispatcher:
         if await self._parts.store.has_suspects():
             await self._road_is_clear.wait()
             for _ in range(_SUSPECTS_IN_A_ROW):
+                if self._stopping.is_set():
+                    break
                 term, batch_id = self._parts.lease.term, mint(self._clock)
-                suspect = await self._parts.store.claim_suspect(self._worker_id, batch_id)
-                if suspect is None or self._stopping.is_set():
+                with self._asking_for(batch_id):
+                    suspect = await self._parts.store.claim_suspect(self._worker_id, batch_id)
+                if suspect is None:
+                    self.in_hand.discard(batch_id)
                     break
                 await self._carry(Batch(id=batch_id, claimed=[suspect], term=term))
             else:
@@ -180,8 +203,10 @@ class Dispatcher:
                 async with self._parts.work.begin(tenant_id) as tx:
                     people = [(one.recipient_id, one.address_id) for _, one in rows]
                     facts = await self._parts.delivery.gate_facts(tx, rows[0][1].channel, people)
-            except Unavailable:
-                settlements += [give_back(one, now, blamed=False) for _, one in rows]
+            except Exception as error:
+                _log.error("gate broke down", action="gate_failed", kind=type(error).__name__, rows=len(rows))
+                blamed = not isinstance(error, Unavailable)
+                settlements += [give_back(one, now, blamed=blamed) for _, one in rows]
                 continue
             for (index, one), fact in zip(rows, facts, strict=True):
                 verdict = decide(fact, category=one.category, expires_at=one.expires_at, now=now)

@@ -9,7 +9,6 @@ import structlog
 
 from waypost.delivery.ports import WorkerStore
 from waypost.kernel.clock import Clock
-from waypost.kernel.errors import Unavailable
 
 _log: Final = structlog.stdlib.get_logger()
 _BEATS_PER_LEASE: Final = 6
@@ -63,8 +62,8 @@ class Lease:
         while True:
             try:
                 await self.renew()
-            except Unavailable as error:
-                _log.warning("heartbeat failed", action="heartbeat_failed", cause=error.detail)
+            except Exception as error:
+                _log.warning("heartbeat failed", action="heartbeat_failed", kind=type(error).__name__)
             await self._clock.sleep(self.seconds / _BEATS_PER_LEASE)
 
     async def end(self) -> None:

@@ -41,17 +41,27 @@ class Rescue:
         self._clock = clock
         self._random = random
 
+    async def rescue(self) -> int:
+        """Journals first: what they know would otherwise be in doubt."""
+        return await self.by_journals() + await self.by_leases()
+
     async def by_journals(self) -> int:
         """Workers of this host that are dead for certain: no lease needs to run out."""
         rescued = 0
-        for journal in self._shelf.abandoned():
-            if journal.can_be_trusted:
-                rescued += await self._take_over(journal.worker_id, partial(self._by_mark, journal))
-                journal.discard()
-            elif await self._workers.is_known(journal.worker_id):
+        journals = list(self._shelf.abandoned())
+        try:
+            while journals:
+                journal = journals[-1]
+                if journal.can_be_trusted:
+                    rescued += await self._take_over(journal.worker_id, partial(self._by_mark, journal))
+                elif await self._workers.is_known(journal.worker_id):
+                    journals.pop().leave()
+                    continue
+                journals.pop().discard()
+        finally:
+            # A lock kept after a rescue that was cut short would hide its journal from every later one.
+            for journal in journals:
                 journal.leave()
-            else:
-                journal.discard()
         return rescued
 
     async def by_leases(self) -> int:

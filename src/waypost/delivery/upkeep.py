@@ -1,7 +1,7 @@
 """What must be done again and again besides sending: rescue, repair, purge, partitions ahead."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -55,12 +55,12 @@ class Chore:
 
 
 class Upkeep:
-    def __init__(self, *, store: UpkeepStore, rescue: Rescue, clock: Clock) -> None:
+    def __init__(self, *, store: UpkeepStore, rescue: Rescue, clock: Clock, more: Sequence[Chore] = ()) -> None:
         self._store = store
         self._clock = clock
         self.chores = (
-            Chore(name="rescue_by_journals", every=5.0, do=rescue.by_journals),
-            Chore(name="rescue_by_leases", every=5.0, do=rescue.by_leases),
+            *more,
+            Chore(name="rescue", every=5.0, do=rescue.rescue),
             Chore(name="wake_sleeping_lanes", every=30.0, do=store.wake_sleeping_lanes),
             Chore(name="purge", every=600.0, do=self.purge_all),
             Chore(name="make_partitions", every=_DAY, do=self.make_partitions),

@@ -3,7 +3,6 @@
 A slot's state byte is written last, so a worker killed in the middle of a note leaves the note before it.
 """
 
-import mmap
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
@@ -17,12 +16,13 @@ MAGIC: Final = b"WAYPOSTJ"
 HEADER: Final = struct.Struct("<8s16s16s")
 HEADER_BYTES: Final = 64
 SLOT_BYTES: Final = 32
-HELD: Final = struct.Struct("<16sH")
+HELD: Final = struct.Struct("<16sHB")
+STATE_AT: Final = 18
 ANSWER: Final = struct.Struct("<BBiI")
 ANSWER_AT: Final = 20
-STATE_AT: Final = 18
+NO_CODE: Final = -1
 _REASONS: Final = tuple(OutcomeReason)
-_NO_CODE: Final = -1
+REASON_NUMBERS: Final = {None: 0} | {reason: number for number, reason in enumerate(_REASONS, start=1)}
 
 
 class SlotState(IntEnum):
@@ -44,17 +44,12 @@ class SlotMark:
         return self.state is SlotState.GOING
 
 
-def write_answer(memory: mmap.mmap, slot: int, outcome: Outcome) -> None:
-    reason = 0 if outcome.reason is None else _REASONS.index(outcome.reason) + 1
-    code = _NO_CODE if outcome.code is None else outcome.code
-    ANSWER.pack_into(memory, slot + ANSWER_AT, outcome.kind, reason, code, outcome.latency_ms)
-
-
 def read_slot(memory: bytes, slot: int) -> tuple[UUID, int, SlotMark] | None:
     state = SlotState(memory[slot + STATE_AT])
     if state is SlotState.FREE:
         return None
-    raw, n = HELD.unpack_from(memory, slot)
+    held: tuple[bytes, int, int] = HELD.unpack_from(memory, slot)
+    raw, n, _ = held
     outcome = _read_answer(memory, slot) if state is SlotState.ANSWERED else None
     return UUID(bytes=raw), n, SlotMark(state, outcome)
 
@@ -65,7 +60,7 @@ def _read_answer(memory: bytes, slot: int) -> Outcome:
     return Outcome(
         kind=OutcomeKind(kind),
         reason=None if reason == 0 else _REASONS[reason - 1],
-        code=None if code == _NO_CODE else code,
+        code=None if code == NO_CODE else code,
         latency_ms=latency,
     )
 

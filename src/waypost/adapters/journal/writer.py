@@ -9,20 +9,25 @@ from typing import Final
 from uuid import UUID
 
 from waypost.adapters.journal.layout import (
+    ANSWER,
+    ANSWER_AT,
     HEADER,
     HEADER_BYTES,
     HELD,
     MAGIC,
+    NO_CODE,
+    REASON_NUMBERS,
     SLOT_BYTES,
     STATE_AT,
     SlotState,
     boot_id,
-    write_answer,
 )
 from waypost.channels.model import Outcome
 from waypost.delivery.model import Held
 
 SUFFIX: Final = ".journal"
+# Plain numbers: a mark is made twice for every message.
+_FREE, _HELD, _GOING, _ANSWERED = (int(state) for state in SlotState)
 
 
 class JournalFile:
@@ -47,8 +52,7 @@ class JournalFile:
             self._grow(len(held))
         taken = [self._free.pop() for _ in held]
         for slot, one in zip(taken, held, strict=True):
-            HELD.pack_into(self._memory, slot, one.id.bytes, one.n)
-            self._memory[slot + STATE_AT] = SlotState.HELD
+            HELD.pack_into(self._memory, slot, one.id.bytes, one.n, _HELD)
         return Page(self._memory, taken, self._free)
 
     def close(self) -> None:
@@ -76,15 +80,18 @@ class Page:
         self._free = free
 
     def going(self, index: int) -> None:
-        self._memory[self._slots[index] + STATE_AT] = SlotState.GOING
+        self._memory[self._slots[index] + STATE_AT] = _GOING
 
     def answered(self, index: int, outcome: Outcome) -> None:
         slot = self._slots[index]
-        write_answer(self._memory, slot, outcome)
-        self._memory[slot + STATE_AT] = SlotState.ANSWERED
+        code = NO_CODE if outcome.code is None else outcome.code
+        ANSWER.pack_into(
+            self._memory, slot + ANSWER_AT, outcome.kind, REASON_NUMBERS[outcome.reason], code, outcome.latency_ms
+        )
+        self._memory[slot + STATE_AT] = _ANSWERED
 
     def close(self) -> None:
         for slot in self._slots:
-            self._memory[slot + STATE_AT] = SlotState.FREE
+            self._memory[slot + STATE_AT] = _FREE
         self._free += self._slots
         self._slots = []
