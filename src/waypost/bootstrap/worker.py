@@ -32,7 +32,8 @@ from waypost.delivery.lease import Lease
 from waypost.delivery.ports import Telemetry
 from waypost.delivery.rescue import Rescue
 from waypost.delivery.settle import Settler
-from waypost.delivery.upkeep import Upkeep
+from waypost.delivery.strays import Strays
+from waypost.delivery.upkeep import Chore, Upkeep
 from waypost.delivery.worker import Worker
 from waypost.kernel.ids import mint
 from waypost.notifications.compose import MailComposer
@@ -109,9 +110,12 @@ async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerato
             clock=clock,
             random=random.random,
         )
+        dispatcher = Dispatcher(parts, worker_id=worker_id, batch_size=settings.batch_size, depth=_DEPTH)
+        strays = Strays(workers=workers, settler=settler, clock=clock, worker_id=worker_id, in_hand=dispatcher.in_hand)
+        more = [Chore(name="give_back_strays", every=5.0, do=strays.give_back)]
         yield Worker(
-            dispatcher=Dispatcher(parts, worker_id=worker_id, batch_size=settings.batch_size, depth=_DEPTH),
+            dispatcher=dispatcher,
             lease=lease,
-            upkeep=Upkeep(store=PgUpkeep(chores), rescue=rescue, clock=clock),
+            upkeep=Upkeep(store=PgUpkeep(chores), rescue=rescue, clock=clock, more=more),
             journal=journal,
         )
