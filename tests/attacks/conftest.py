@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -135,6 +136,35 @@ class Sink:
 @pytest.fixture(scope="session")
 def sink() -> Iterator[Sink]:
     opened = Sink()
+    yield opened
+    opened.close()
+
+
+class Listener:
+    """A port on loopback that nobody has a reason to call. It notes who does."""
+
+    def __init__(self) -> None:
+        self.calls: list[bytes] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._note, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _note(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection:
+                self.calls.append(connection.recv(200))
+
+
+@pytest.fixture(scope="session")
+def listener() -> Iterator[Listener]:
+    opened = Listener()
     yield opened
     opened.close()
 
@@ -269,8 +299,11 @@ def bombs() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def fortress(sink: Sink) -> Iterator[Fortress]:
+def fortress(sink: Sink, listener: Listener) -> Iterator[Fortress]:
+    proxy = f"http://127.0.0.1:{listener.port}"
     environment = {
+        # Somebody's shell may have these; nothing of Waypost goes through them.
+        **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"), proxy),
         "WAYPOST_SMTP_URL": f"smtp://127.0.0.1:{sink.port}",
         "WAYPOST_LOG_LEVEL": "debug",
         "WAYPOST_LOG_FORMAT": "json",
@@ -291,6 +324,7 @@ def fortress(sink: Sink) -> Iterator[Fortress]:
         planted = [f"x jane@{HUSH}.example y", *(f"Bearer {secret}" for secret in fortress.secrets)]
         assert traces("\n".join(planted), fortress.secrets) == planted, "a search that cannot find proves nothing"
         assert traces(logged, fortress.secrets) == []
+        assert listener.calls == []
 
 
 @pytest.fixture(scope="session")

@@ -25,8 +25,9 @@ BODIES = [
     b"\x00" * 100,
 ]
 SEGMENTS = [
-    "{prefix}_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "{prefix}_8ZZZZZZZZZZZZZZZZZZZZZZZZZ", "%00", "%ff",
-    "..%2f..%2fetc%2fpasswd", "%C0%AE%C0%AE", "a" * 3_000, "%0d%0aX-Evil:%201", "{{7*7}}", "' or 1=1 --", "%E2%80%AE", "-1", "1e9", "2147483648",
+    "{prefix}_7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "{prefix}_8ZZZZZZZZZZZZZZZZZZZZZZZZZ", "%00", "%ff", "a" * 3_000, "-1",
+    "1e9", "..%2f..%2fetc%2fpasswd", "%C0%AE%C0%AE", "%0d%0aX-Evil:%201", "{{7*7}}", "' or 1=1 --", "%E2%80%AE",
+    "2147483648",
 ]  # fmt: skip
 CONTENT = {"subject": "s", "text": "t"}
 FIELDS: list[tuple[str, str, Any]] = [

@@ -1,4 +1,4 @@
-"""The few functions that look across tenants: who owns them, who may call them, and that nobody can bend them."""
+"""3. The few functions that look across tenants: who owns them, who may call them, and that nobody can bend them."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
@@ -255,3 +255,52 @@ async def test_tenants_with_rows_past_their_time(
         assert len(rows) == 1
     with pytest.raises(asyncpg.CaseNotFoundError):
         await worker.fetch("select * from tenants_to_purge('tenants', now(), 10)")
+
+
+HUGE = "x" * 1_000_000
+ODD: dict[str, list[Any]] = {
+    "text": [None, "", HUGE, "tenant-two", "'; drop table tenants; --"],
+    "bytea": [None, b"", HUGE.encode(), b"\x00"],
+    "uuid": [None, UUID(int=0), UUID(int=2**128 - 1)],
+    "integer": [None, 0, -1, 2**31 - 1],
+    "interval": [None, timedelta(0), timedelta(days=-100_000), timedelta(days=100_000)],
+    "timestamp with time zone": [None, datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)],
+}
+# What each may tell of another tenant at most, however it is asked: nothing that is not named here.
+PROMISED = {
+    "tenant_directory": {"id", "name", "mode", "status", "settings", "version", "created_at", "updated_at"},
+    "api_key_owner": {"tenant_id", "key_id", "scopes", "expires_at", "revoked_at", "tenant_status", "tenant_mode"},
+    "tenant_of_notification": {"tenant_of_notification"},
+    "due_lanes": {"tenant_id", "channel", "priority", "start", "active"},
+    "next_lane_due": {"next_lane_due"},
+    "sleeping_lanes": {"tenant_id", "channel", "priority", "due", "id"},
+    "due_suspects": {"tenant_id", "id", "channel", "priority", "due", "claims"},
+    "lost_workers": {"worker_id"},
+    "abandoned_claims": {"tenant_id", "id", "channel", "priority"},
+    "tenants_to_purge": {"tenant_id"},
+}
+
+
+@pytest.mark.parametrize("name", RESOLVERS)
+async def test_odd_questions_get_no_more_than_was_promised(
+    name: str, two_tenants: None, wall: Any, connect: Connect
+) -> None:
+    caller = await connect("api" if RESOLVERS[name] == API else "worker")
+    types = await wall.admin.fetchval(
+        "select array(select format_type(t, null) from unnest(proargtypes) with ordinality as a (t, n) order by n)"
+        " from pg_proc where proname = $1 and pronamespace = 'waypost'::regnamespace",
+        name,
+    )
+    before = await wall.digest()
+    marks = ", ".join(f"${n}::{kind}" for n, kind in enumerate(types, 1))
+    width = max([1, *(len(ODD[kind]) for kind in types)])
+    for turn in range(width):
+        arguments = [ODD[kind][turn % len(ODD[kind])] for kind in types]
+        try:
+            rows = await caller.fetch(f"select * from waypost.{name}({marks})", *arguments)
+        except asyncpg.PostgresError as refusal:
+            assert len(str(refusal)) < 500, "a refusal repeats what it was given"  # noqa: PT017
+            continue
+        assert len(rows) <= (1 if name in ("api_key_owner", "tenant_of_notification", "next_lane_due") else 1_000)
+        assert all(set(row.keys()) == PROMISED[name] for row in rows)
+    assert await wall.digest() == before

@@ -188,6 +188,28 @@ def test_every_route_asks_for_its_scope_and_for_a_key(fortress: Any, wall_a: Any
             assert (refused.status_code, refused.json()["code"]) == (403, "missing_scope"), real
 
 
+def test_a_mailbox_shows_only_one_s_own_mail(fortress: Any) -> None:
+    """Sandbox tenants share one catch-all: whose mail it is says the signed return path, and nothing else."""
+    first, second = fortress.tenant("mailbox-a", mode="sandbox"), fortress.tenant("mailbox-b", mode="sandbox")
+    content = {"subject": "s", "text": "hush"}
+    second.ok("POST", "/v1/notifications", {"to": {"email": "mail-b@hush.example"}, "content": content})
+    (letter,) = fortress.eventually(lambda: second.all("/v1/mailbox"))
+    assert second("GET", f"/v1/mailbox/{letter['id']}").status_code == 200
+    assert first.all("/v1/mailbox") == []
+    assert seen(first("GET", f"/v1/mailbox/{letter['id']}")) == seen(first("GET", f"/v1/mailbox/{ABSENT['mailbox']}"))
+    assert first("GET", f"/v1/mailbox/{letter['id']}").status_code == 404
+
+
+def test_metrics_name_no_tenant_and_no_person(fortress: Any, wall_a: Any, belongings: dict[str, str]) -> None:
+    wall_a("GET", "/v1/recipients/b-user@hush.example")
+    status = fortress.up.status
+    for port in (status["metrics_port"], status["worker_metrics_port"]):
+        told = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+        assert "waypost_" in told
+        for private in ("wall-a", "wall-b", "hush", "b-user", *fortress.secrets, *belongings.values()):
+            assert private in ("email", "1") or private not in told, private
+
+
 SMUGGLED = [
     b"Waypost-Tenant: wall-b",
     b"waypost-tenant: wall-b",

@@ -1,0 +1,69 @@
+"""17. Nothing a tenant writes makes Waypost connect to a place of the tenant's choice.
+
+So far a tenant can name no such place at all, and this test keeps it so: the field that first takes one has to be added
+to the matrix below, and to go through the guard that resolves, judges and connects to the address it judged.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+SUSPICIOUS = re.compile(
+    r"url|uri|host|endpoint|server|callback|webhook|proxy|bucket|smtp|imap|issuer|link|port\b", re.I
+)
+# Fields of requests that name a place to connect to. Each must be listed with the test that proves its guard.
+GUARDED: dict[str, str] = {}
+
+
+def places(host_port: int) -> list[str]:
+    hosts = [
+        "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0", "localhost", "[::1]", "[::ffff:127.0.0.1]",
+        "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "169.254.169.254", "metadata.google.internal", "localtest.me",
+    ]  # fmt: skip
+    return [f"http://{host}:{host_port}/x" for host in hosts]
+
+
+def fields(schema: Any, document: dict[str, Any], seen: set[str]) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if "$ref" in schema:
+            name = schema["$ref"].rpartition("/")[2]
+            if name not in seen:
+                seen.add(name)
+                yield from fields(document["components"]["schemas"][name], document, seen)
+        yield from schema.get("properties", {})
+        for inner in schema.values():
+            yield from fields(inner, document, seen)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from fields(inner, document, seen)
+
+
+def test_no_request_names_a_place_to_connect_to(fortress: Any) -> None:
+    named: set[str] = set()
+    for _, _, operation in fortress.operations():
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        named |= set(fields(content.get("schema", {}), fortress.openapi, set()))
+        named |= {parameter["name"] for parameter in operation.get("parameters", ())}
+    assert {"email", "subject", "variables_schema", "limit"} <= named
+    assert {name for name in named if SUSPICIOUS.search(name)} == set(GUARDED)
+
+
+def test_places_in_every_value_are_never_called(fortress: Any, listener: Any) -> None:
+    caller = fortress.tenant("ssrf")
+    for number, place in enumerate(places(listener.port)):
+        body = {
+            "to": {"id": f"ssrf-{number}", "email": f"ssrf-{number}@hush.example", "attributes": {"avatar": place}},
+            "content": {"subject": place, "html": f'<a href="{place}">x</a><img src="{place}">', "text": place},
+            "headers": {"List-Unsubscribe": f"<{place}>", "X-Callback": place},
+            "metadata": {"webhook": place},
+            "variables": {"url": place},
+        }
+        accepted = caller("POST", "/v1/notifications", body)
+        assert accepted.status_code == 202, accepted.text
+        # An address whose domain is a place: mail goes to the operator's server, never to the domain itself.
+        host = place.split("/")[2].rpartition(":")[0]
+        caller("PUT", f"/v1/recipients/literal-{number}", {"email": f"x@{host}"})
+        caller("POST", "/v1/notifications", body | {"from": f"a@{host}", "reply_to": f"a@{host}"})
+    count = len(places(0))
+    fortress.eventually(lambda: sum(b"<ssrf-" in mail.people[0] for mail in list(fortress.sink.mail)) >= count)
+    assert listener.calls == []

@@ -1,0 +1,170 @@
+"""9. Under the wall, statements still find their rows by index: at scale, as the roles that run them.
+
+A superuser's plan proves nothing: operators that are not leakproof never reach an index under row level security.
+"""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from waypost.adapters.postgres.queries import load
+
+ROWS = 200_000
+MOST_REMOVED = 1_000
+BIG, SMALL = "plans-big", "plans-small"
+FIRST, LAST = UUID(int=0), UUID(int=2**128 - 1)
+NOW = datetime.now(UTC)
+
+_ID = "(lpad(to_hex(({ms} - n)::bigint), 12, '0') || substr(md5(n::text), 1, 20))::uuid"
+_HASH = "'sha256:' || md5(n::text) || md5((n + 1)::text)"
+FILL = """
+insert into tenants (id, name, mode, status, wrapped_key, created_at, updated_at)
+  select t, t, 'live', 'active', 'k', now(), now() from unnest(array['{big}', '{small}']) t;
+create temporary table seed as
+  select n, {id} as id, {hash} as hash, case when n % 1000 = 0 then '{small}' else '{big}' end as t
+  from generate_series(1, {rows}) n;
+insert into recipients (tenant_id, id, external_id, kind, data_key, created_at, updated_at)
+  select t, id, 'user-' || n, 'user', 'k', now(), now() from seed;
+insert into addresses (tenant_id, id, recipient_id, channel, hash, ciphertext, status, given_at, created_at, updated_at)
+  select t, id, id, 1, hash, 'c', 'active', now(), now(), now() from seed;
+insert into suppressions (tenant_id, id, channel, hash, masked, reason, source, created_at)
+  select t, id, 1, hash, 'm', 'manual', 's', now() from seed where n % 4 = 0;
+insert into notifications (tenant_id, id, retention, request_id, recipient_id, channel, category, priority, status,
+                           reason, gate, version_id, send_at, expires_at, payload)
+  select t, id, 1 + n % 2, id, id, 1, 1, 1, case when n % 100 = 0 then 8 else 2 end, null, 1, id, now(), now(), ''
+  from seed;
+insert into requests (tenant_id, id, key_id, notification_ids) select t, id, id, array[id] from seed where n % 4 = 0;
+insert into queue (tenant_id, channel, priority, due, id, retention)
+  select t, 1, 1, now() - interval '1 hour' + n * interval '1 millisecond', id, 1 + n % 2 from seed where n % 2 = 0;
+insert into lanes (tenant_id, channel, priority, due) select t, 1, 1, now() from unnest(array['{big}', '{small}']) t;
+insert into attempts (tenant_id, notification_id, retention, n, worker_id, started_at, outcome)
+  select t, id, 1 + n % 2, 1, id, now(), 1 from seed where n % 2 = 1;
+insert into notification_dedupe (tenant_id, dedupe_key, recipient_id, channel, notification_id, kept_until)
+  select t, 'api:' || n, id, 1, id, now() from seed where n % 4 = 0;
+insert into idempotency_keys (tenant_id, key, route, fingerprint)
+  select t, 'k' || n, 'r', 'f' from seed where n % 4 = 0;
+insert into audit (tenant_id, id, actor, action, subject, request_id)
+  select t, id, 'a', 'a', 's', 'r' from seed where n % 4 = 0;
+insert into template_versions (tenant_id, id, state, content, content_hash, created_at)
+  select t, id, 'inline', 'c', decode(md5(n::text), 'hex'), now() from seed where n % 10 = 0;
+insert into gate_changes (tenant_id, recipient_id) select t, id from seed where n % 10 = 0;
+drop table seed;
+"""
+
+
+def statements(one: dict[str, Any], tenant: str) -> Iterator[tuple[str, str, list[Any]]]:
+    """What runs on the way of a notification and of whoever reads about it, with the arguments of one call."""
+    ids, hashes, bounds = [one["id"]], [one["hash"]], [tenant, LAST, FIRST, None, None, 21]
+    yield "recipients", "by_external_ids", [tenant, [one["external_id"]]]
+    yield "recipients", "lock_recipients", [tenant, ids]
+    yield "recipients", "page_of_recipients", [tenant, None, 21]
+    yield "recipients", "addresses_of_recipients", [tenant, ids]
+    yield "recipients", "owners_of_addresses", [tenant, 1, hashes]
+    yield "suppression", "standing", [tenant, 1, one["hash"], "manual"]
+    yield "suppression", "find", [tenant, one["id"]]
+    yield "suppression", "page", [tenant, LAST, 21]
+    yield "delivery", "gate_facts", [tenant, 1, ids, ids]
+    yield "delivery", "states", [tenant, ids]
+    yield "delivery", "attempts", [tenant, one["id"]]
+    yield "delivery", "notes", [tenant, one["id"]]
+    yield "delivery", "take_back", [tenant, ids]
+    yield "notifications", "request", [tenant, one["id"]]
+    yield "notifications", "by_ids", [tenant, ids]
+    yield "notifications", "recipient_id", [tenant, one["external_id"]]
+    yield "notifications", "deduped", [tenant, "api:4", 1, ids]
+    yield "notifications", "page_all", bounds
+    yield "notifications", "page_of_recipient", [*bounds, one["id"]]
+    yield "notifications", "page_ended", [*bounds, 8, None]
+    yield "notifications", "page_queued", [*bounds, False, None]
+    yield "notifications", "page_dispatched", [*bounds, None]
+    yield "notifications", "page_dispatching", [*bounds, None]
+    yield "templates", "find_inline", [tenant, bytes.fromhex("00" * 16)]
+    yield "templates", "load_versions", [tenant, ids]
+    yield "idempotency", "find_call", [tenant, "k4"]
+    yield "audit", "page_of_entries", [tenant, None, 21]
+    yield "tenants", "page_of_keys", [tenant, None, 21]
+    yield "mailbox", "page_of_letters", [tenant, None, 21]
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for inner in plan.get("Plans", ()):
+        yield from nodes(inner)
+
+
+def complaints(plan: dict[str, Any]) -> list[str]:
+    found: list[str] = []
+    for node in nodes(plan):
+        removed = node.get("Rows Removed by Filter", 0) * node["Actual Loops"]
+        place = f"{node['Node Type']} on {node.get('Relation Name', '')}"
+        if removed >= MOST_REMOVED:
+            found.append(f"{place}: {removed} rows removed by {node.get('Filter')}")
+        if node["Node Type"] == "Seq Scan" and node["Actual Rows"] * node["Actual Loops"] + removed >= MOST_REMOVED:
+            found.append(f"{place}: reads the whole table")
+    return found
+
+
+async def test_statements_find_their_rows_by_index(wall: Any, connect: Any) -> None:
+    await wall.admin.fetch("select * from ensure_partitions(1)")
+    milliseconds = str(int(NOW.timestamp() * 1000))
+    text = FILL.format(big=BIG, small=SMALL, rows=ROWS, id=_ID.format(ms=milliseconds), hash=_HASH)
+    await wall.admin.execute(text)
+    await wall.admin.execute("analyze")
+    api = await connect("api")
+    asked, found = 0, list[str]()
+    for tenant in (BIG, SMALL):
+        one = await wall.admin.fetchrow(
+            "select r.id, r.external_id, a.hash from recipients r join addresses a on a.recipient_id = r.id"
+            " where r.tenant_id = $1 order by r.id limit 1",
+            tenant,
+        )
+        await api.execute("select set_config('app.tenant_id', $1, false)", tenant)
+        for stem, name, arguments in statements(dict(one), tenant):
+            async with wall.undone(api):
+                shown = await api.fetchval(f"explain (analyze, format json) {load(stem)[name]}", *arguments)
+            asked += 1
+            found += [f"{tenant} {stem}.{name}: {complaint}" for complaint in complaints(json.loads(shown)[0]["Plan"])]
+    assert asked >= 50
+    assert found == []
+
+    # What the wall costs where it is not minded: the same look-up by an operator that is not leakproof.
+    shown = await api.fetchval(
+        "explain (analyze, format json) select id from recipients where external_id like 'user-7'"
+    )
+    assert complaints(json.loads(shown)[0]["Plan"]) == []
+    await api.execute("select set_config('app.tenant_id', $1, false)", BIG)
+    shown = await api.fetchval(
+        "explain (analyze, format json) select id from recipients where external_id like 'user-7'"
+    )
+    assert complaints(json.loads(shown)[0]["Plan"]) != [], "this test would not notice a scan"
+
+    await claim_reads_its_batch_only(wall, connect)
+
+
+async def claim_reads_its_batch_only(wall: Any, connect: Any) -> None:
+    """The claim's statements are inside a function: what it read is counted instead."""
+    worker_id, batch = uuid4(), 100
+    await wall.admin.execute(
+        "insert into workers (id, host, pid, code, lease_until) values ($1, 'h', 1, 1, $2)",
+        worker_id,
+        NOW + timedelta(hours=1),
+    )
+    worker = await connect("worker")
+    async with worker.transaction():
+        claimed = await worker.fetch("select * from waypost.claim($1, $2, $3)", worker_id, uuid4(), batch)
+        read = await worker.fetchval(
+            "select max(pg_stat_get_xact_tuples_returned(oid)) from pg_class"
+            " where relnamespace = 'waypost'::regnamespace and relkind in ('r', 'i')"
+        )
+    assert len(claimed) == batch
+    assert read <= 10 * batch
+
+
+@pytest.mark.parametrize("statement", ["select 1", "select n from generate_series(1, 5) n where n > 3"])
+async def test_a_harmless_plan_is_not_complained_about(statement: str, connect: Any) -> None:
+    shown = await (await connect("api")).fetchval(f"explain (analyze, format json) {statement}")
+    assert complaints(json.loads(shown)[0]["Plan"]) == []
