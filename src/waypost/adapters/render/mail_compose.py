@@ -12,6 +12,7 @@ from waypost.adapters.render.html_text import html_to_text
 from waypost.adapters.render.mail_derived import CalmQuoter, derived_text
 from waypost.adapters.render.mail_headers import address_header, date_header, message_id_header, text_header
 from waypost.adapters.render.mail_quoted import SOFT_BREAK, WEB_ADDRESS_FILTER, ValueQuoter, quoted, quoted_template
+from waypost.adapters.render.mail_slots import SlottedTemplate
 from waypost.templates.model import Content, JsonObject
 from waypost.templates.ports import MailHead
 
@@ -32,7 +33,8 @@ class _Part:
         self._name = name
         self._source = source
         self._quoter = ValueQuoter(markup=name == "html")
-        self._fast = _quoted_environment(source, self._quoter)
+        self._slots = SlottedTemplate.of(source)
+        self._fast = _quoted_environment(source, self._quoter) if self._slots is None else None
         try:
             environment.add_template(name, source)
         except minijinja.TemplateError as error:
@@ -45,7 +47,10 @@ class _Part:
             raise refusal_of(error, part=self._name, source=self._source, context=context) from None
 
     def quoted(self, context: JsonObject) -> str:
-        body = _render_quoted(self._fast, self._quoter, context)
+        if self._slots is not None:
+            body = self._slots.fill(context, self._quoter)
+        else:
+            body = _render_quoted(self._fast, self._quoter, context)
         return quoted(self.plain(context)) if body is None else body
 
 
@@ -78,7 +83,7 @@ class CompiledMail:
         self._last_common = ""
 
     def compose(self, context: JsonObject, head: MailHead) -> bytes:
-        """The whole message, CRLF, not dot-stuffed. Raises `RenderRefused`."""
+        """The whole message: CRLF, no line begins with a dot. Raises `RenderRefused`."""
         subject = self._subject.plain(context)
         try:
             subject_line = text_header("Subject", subject)

@@ -25,7 +25,7 @@ _CALM_MAILBOX: Final = re.compile(
     r"|[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*@[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*)\Z"
 )
 _MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.-]+\Z")
-_NAME: Final = re.compile(r"[!-9;-~]{1,76}\Z")
+_NAME: Final = re.compile(r"(?!\.)[!-9;-~]{1,76}\Z")  # no dot at the start of a line
 _DATE: Final = re.compile(r"[A-Za-z0-9 ,:+-]{10,60}\Z")
 
 
@@ -116,16 +116,15 @@ def _encoded(head: str, value: str) -> str:
 
 def encoded_words(value: str, first_room: int = _LONGEST_WORD) -> list[str]:
     """RFC 2047: base64 words of at most 75 characters, each holding whole characters."""
-    words = list[str]()
+    plain, start, words = value.encode(), 0, list[str]()
     room = _bytes_in(min(first_room, _LONGEST_WORD))
-    pending = b""
-    for character in value:
-        encoded = character.encode()
-        if len(pending) + len(encoded) > room:
-            words.append(_encoded_word(pending))
-            pending, room = b"", _bytes_in(_LONGEST_WORD)
-        pending += encoded
-    words.append(_encoded_word(pending))
+    while len(plain) - start > room:
+        end = start + room
+        while plain[end] & 0xC0 == 0x80:  # within a character
+            end -= 1
+        words.append(_encoded_word(plain[start:end]))
+        start, room = end, _bytes_in(_LONGEST_WORD)
+    words.append(_encoded_word(plain[start:]))
     return words
 
 

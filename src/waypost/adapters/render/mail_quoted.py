@@ -30,12 +30,15 @@ _COMMENT: Final = r"\{#(?!-)(?:[^#-]|#(?!\})|-(?!#\}))*#\}"
 _TAG: Final = re.compile(rf"\{{\{{\s*{_OPERAND}\s*\}}\}}|\{{%\s*(?:{_BRANCH}|{_LOOP})\s*%\}}|{_COMMENT}", re.ASCII)
 _OPENING: Final = re.compile(r"\{[{%#]")
 
-_CALM_TEXT: Final = re.compile(r"[ -<>-~]{1,75}\Z").match
-_CALM_MARKUP: Final = re.compile(r"[ !#-%(-.0-;?-~]{1,75}\Z").match
+_CALM_TEXT: Final = re.compile(r"(?!\.)[ -<>-~]{1,75}\Z").match
+_CALM_MARKUP: Final = re.compile(r"(?!\.)[ !#-%(-.0-;?-~]{1,75}\Z").match
+
+_DOTTED_LINE: Final = re.compile(r"(?m)^\.[^\r\n]*")
+_ENCODED_CHARACTER: Final = re.compile(r"=[0-9A-F]{2}|[^=]")
 
 
 def quoted(text: str) -> str:
-    """The quoted-printable form of a text, lines ended by CRLF. Every kind of line end counts as one."""
+    """The quoted-printable form of a text: lines end with CRLF and never begin with a dot. Any line end counts."""
     return _encode(with_plain_line_ends(text))
 
 
@@ -59,18 +62,24 @@ def tags_of(source: str) -> list[tuple[int, int, str]] | None:
 def quoted_template(source: str) -> str | None:
     """The template that renders to the quoted-printable form of what `source` renders to (with a `ValueQuoter` as its
     finalizer and its last line end kept), or None where that is not certain."""
+    pieces = literal_pieces(source)
+    return None if pieces is None else "".join(text for _, text in pieces)
+
+
+def literal_pieces(source: str) -> list[tuple[bool, str]] | None:
+    """The source in pieces, (is it a tag, its text): literals encoded, tags as they are, comments left out."""
     source = with_plain_line_ends(source).removesuffix("\n")
     tags = tags_of(source)
     if tags is None:
         return None
-    pieces, position = list[str](), 0
+    pieces, position = list[tuple[bool, str]](), 0
     for start, end, tag in tags:
-        pieces.append(_literal(source[position:start]))
+        pieces.append((False, _literal(source[position:start])))
         if not tag.startswith("{#"):
-            pieces.append(tag)
+            pieces.append((True, tag))
         position = end
-    pieces.append(_literal(source[position:]))
-    return "".join(pieces)
+    pieces.append((False, _literal(source[position:])))
+    return pieces
 
 
 class ValueQuoter:
@@ -93,7 +102,7 @@ class ValueQuoter:
                 return ""
             if self._markup:
                 value = _escaped(value)
-            if len(value) <= 75 and value.isascii() and value.isprintable():
+            if len(value) <= 75 and value.isascii() and value.isprintable() and value[:1] != ".":
                 short = value.replace("=", "=3D")
                 if len(short) <= 75:
                     return short + SOFT_BREAK if short else ""
@@ -115,16 +124,29 @@ def _closed(text: str) -> str:
     encoded = _encode(text)
     if not encoded or encoded.endswith("\n"):
         return encoded
-    if len(encoded) - encoded.rfind("\n") > 76:  # a full last line has no room for the break that closes it
-        cut = len(encoded) - 3
-        while "=" in encoded[cut - 2 : cut]:
-            cut -= 1
-        encoded = encoded[:cut] + SOFT_BREAK + encoded[cut:]
+    last = encoded.rfind("\n") + 1
+    if len(encoded) - last > 75:  # a full last line has no room for the break that closes it
+        return encoded[:last] + _repacked(encoded[last:] + "=") + "\r\n"
     return encoded + SOFT_BREAK
 
 
 def _encode(text: str) -> str:
-    return binascii.b2a_qp(text.encode()).replace(b"\n", b"\r\n").decode("ascii")
+    encoded = binascii.b2a_qp(text.encode()).replace(b"\n", b"\r\n").decode("ascii")
+    if "\n." in encoded or encoded.startswith("."):
+        return _DOTTED_LINE.sub(lambda line: _repacked(line.group()), encoded)
+    return encoded
+
+
+def _repacked(line: str) -> str:
+    """The same text in lines of at most 76 columns of which none begins with a dot: SMTP would have to double it."""
+    lines, current = list[str](), ""
+    for character in _ENCODED_CHARACTER.findall(line.removesuffix("=")):
+        if len(current) + len(character) > 75:
+            lines.append(current + "=")
+            current = ""
+        current += "=2E" if character == "." and not current else character
+    lines.append(current + ("=" if line.endswith("=") else ""))
+    return "\r\n".join(lines)
 
 
 def _escaped(value: str) -> str:
