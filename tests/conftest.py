@@ -261,3 +261,17 @@ async def make_tenant(admin: asyncpg.Connection, vault: LocalVault) -> Callable[
         return tenant_id
 
     return make
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Any]:
+    """The system's Chromium, through playwright."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("there is no Chromium on this machine")
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        opened = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield opened
+        await opened.close()

@@ -45,6 +45,7 @@ async def home(visit: Visit) -> Shown:
         "is_floor": any(bar.is_floor for bar in bars),
         "most_counted": MOST_COUNTED,
         "totals": totals,
+        "shares": {label: _share(count, sum(bar.accepted for bar in bars)) for label, count in totals.items()},
         "charts": [_throughput(activity), _states(activity), _waits(activity)],
         "lanes": [_lane(lane, activity.at) for lane in activity.lanes if lane.due or lane.later],
         "due": sum(lane.due for lane in activity.lanes),
@@ -55,6 +56,14 @@ async def home(visit: Visit) -> Shown:
 
 
 PAGES: Final[tuple[Page, ...]] = (home,)
+
+
+def _share(part: int, whole: int) -> str:
+    """Never rounded to all or nothing where it is neither."""
+    if not part or not whole:
+        return "none"
+    percent = min(max(100 * part / whole, 0.1), 99.9 if part < whole else 100.0)
+    return f"{percent:.1f} %" if percent < 100 else "all"
 
 
 def _oldest(activity: Activity) -> str:

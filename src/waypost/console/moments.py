@@ -13,7 +13,12 @@ def iso(moment: datetime) -> str:
 
 
 def in_full(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%a %-d %b %Y, %H:%M:%S UTC")
+    return moment.astimezone(UTC).strftime("%-d %b %Y, %H:%M:%S")
+
+
+def exact(moment: datetime) -> str:
+    """The time of day to the millisecond."""
+    return moment.astimezone(UTC).strftime("%H:%M:%S.%f")[:-3]
 
 
 def short(moment: datetime, now: datetime) -> str:

@@ -20,7 +20,6 @@ class MenuItem:
     label: str
     path: str
     icon: str
-    group: str
     current: bool
 
 
@@ -45,15 +44,12 @@ _ENTRIES: Final = (
 )
 
 
-def menu_of(scope: Scope, path: str, *, has_mailbox: bool) -> list[MenuItem]:
-    return [
-        MenuItem(
-            label=entry.label,
-            path=entry.path,
-            icon=entry.icon,
-            group=entry.group,
-            current=path == entry.path or (entry.path != "/" and path.startswith(f"{entry.path}/")),
-        )
-        for entry in _ENTRIES
-        if entry.permission in scope.permissions and (has_mailbox or entry.path != "/mailbox")
-    ]
+def menu_of(scope: Scope, path: str, *, has_mailbox: bool) -> list[tuple[str, list[MenuItem]]]:
+    """The groups in their order, each with its name."""
+    menu: dict[str, list[MenuItem]] = {}
+    for entry in _ENTRIES:
+        if entry.permission in scope.permissions and (has_mailbox or entry.path != "/mailbox"):
+            current = path == entry.path or (entry.path != "/" and path.startswith(f"{entry.path}/"))
+            item = MenuItem(label=entry.label, path=entry.path, icon=entry.icon, current=current)
+            menu.setdefault(entry.group, []).append(item)
+    return list(menu.items())

@@ -1,7 +1,8 @@
 """Someone's message, shown so that it can do nothing: no request leaves the page, and no link leads anywhere.
 
-The policy stops whatever loads, runs, submits or refreshes by itself. What is left is what a click, or a hint to
-connect ahead, would do: the attributes that name a target are renamed. That is done on the text, not on a tree, because
+The policy stops whatever loads, runs, submits or refreshes by itself. What it does not stop is a click, and browsers
+that connect ahead: Chromium opens a connection for a frame that the policy then forbids. So the attributes that name a
+target are renamed, all but pictures that are part of the message. That is done on the text, not on a tree, because
 untrusted HTML is parsed nowhere in this process; an attribute's name cannot be spelled in any other way.
 """
 
@@ -18,7 +19,9 @@ HEADERS: Final = {
     "cache-control": "no-store",
 }
 _TARGETS: Final = re.compile(
-    r"(href|formaction|action|ping|http-equiv|srcdoc|attributename)(?=[\s/\x00]*=)", re.IGNORECASE
+    r"(?:href|formaction|action|ping|http-equiv|srcdoc|srcset|poster|background|attributename|\bdata)(?=[\s/\x00]*=)"
+    r"|src(?=[\s/\x00]*=(?![\s\"']*data:image/))",
+    re.IGNORECASE,
 )
 _HEAD: Final = (
     "<!doctype html><meta charset=utf-8><title>Preview</title><style>:root{color-scheme:light;background:#fff}</style>"
@@ -26,4 +29,4 @@ _HEAD: Final = (
 
 
 def inert_html(html: str) -> bytes:
-    return (_HEAD + _TARGETS.sub(r"data-inert-\1", html)).encode("utf-8", "replace")
+    return (_HEAD + _TARGETS.sub(r"data-inert-\g<0>", html)).encode("utf-8", "replace")

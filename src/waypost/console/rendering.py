@@ -41,6 +41,7 @@ class Renderer:
                 "clock": self._short,
                 "moment": moments.in_full,
                 "iso": moments.iso,
+                "exact": moments.exact,
                 "number": moments.grouped,
                 "seconds": moments.duration,
                 "quoted": _quoted,

@@ -113,8 +113,12 @@ def step_of(step: TimelineStep) -> Step:
         title=title.format(attempt=step.detail.get("attempt", "")).strip(),
         tone=tone,
         reason=reason(step.reason) or None,
-        facts={spaced(name): _fact(name, value) for name, value in step.detail.items() if name not in _TOLD_APART},
+        facts={_name(name): _fact(name, value) for name, value in step.detail.items() if name not in _TOLD_APART},
     )
+
+
+def _name(name: str) -> str:
+    return "took" if name == "latency_ms" else spaced(name)
 
 
 def _fact(name: str, value: JsonValue) -> str:

@@ -20,7 +20,7 @@
     const copy = event.target.closest("[data-copy]");
     if (copy) {
       await navigator.clipboard.writeText(document.getElementById(copy.dataset.copy).textContent.trim());
-      copy.querySelector("[data-said]").textContent = "Copied";
+      document.getElementById("copied").textContent = "Copied";
       return;
     }
     // A row is as good as the link in it, unless someone marks text or means another link.

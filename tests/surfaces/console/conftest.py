@@ -1,0 +1,49 @@
+"""The API and the console on a real port, and someone who signs in with a browser."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from waypost.api.app import create_app
+from waypost.api.server import server_of
+from waypost.bootstrap.ports import claim_port
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    url: str
+    api: Any
+
+
+@pytest.fixture
+async def site(app: Any, acme: Any) -> AsyncIterator[Site]:
+    port = claim_port("127.0.0.1", 0, "--port")
+    server = server_of(create_app(app), "127.0.0.1", port)
+    serving = asyncio.create_task(server.serve())
+    for _ in range(200):
+        with suppress(OSError):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.close()
+            break
+        await asyncio.sleep(0.02)
+    yield Site(url=f"http://127.0.0.1:{port}", api=acme)
+    server.stop()
+    await serving
+
+
+@pytest.fixture
+async def sign_in(browser: Any, site: Site) -> Callable[..., Awaitable[Any]]:
+    async def enter(key: str | None = None, *, width: int = 1280, scheme: str = "light") -> Any:
+        context = await browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page = await context.new_page()
+        await page.goto(f"{site.url}/sign-in")
+        await page.get_by_label("API key").fill(key or site.api.key)
+        await page.get_by_role("button", name="Sign in").click()
+        await page.wait_for_url(lambda url: "sign-in" not in url)
+        return page
+
+    return enter
