@@ -4,7 +4,7 @@ import asyncio
 import heapq
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 
 class Clock(Protocol):
@@ -19,23 +19,28 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
 
+_TICKS: Final[int] = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Counts on while the host sleeps, where the host can: a lease that ran out meanwhile must be seen to have."""
+
+
 class SystemClock:
-    """The host's clock, corrected by what the database says (`correct`), because the database judges leases."""
+    """Set by what the database says (`correct`), because the database judges leases. In between it counts the host's
+    ticks and does not ask for its time, so a host whose clock is put back or forth changes nothing."""
 
     def __init__(self) -> None:
-        self._offset = timedelta(0)
+        self.correct(datetime.now(UTC))
 
     def now(self) -> datetime:
-        return datetime.now(UTC) + self._offset
+        return datetime.fromtimestamp(self._ahead + time.clock_gettime(_TICKS), UTC)
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return time.clock_gettime(_TICKS)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
     def correct(self, database_now: datetime) -> None:
-        self._offset = database_now - datetime.now(UTC)
+        self._ahead = database_now.timestamp() - self.monotonic()
 
 
 class VirtualClock:
