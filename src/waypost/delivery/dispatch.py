@@ -221,6 +221,7 @@ class Dispatcher:
     ) -> list[Letter]:
         if not going:
             return []
+        begun = self._clock.monotonic()
         try:
             answers = await self._parts.composer.compose([one for _, one in going])
         except Unavailable:
@@ -231,6 +232,7 @@ class Dispatcher:
             _log.error("composer broke down", action="compose_failed", kind=type(error).__name__, rows=len(going))
             settlements += [give_back(one, self._clock.now(), blamed=True) for _, one in going]
             return []
+        self._parts.telemetry.composed(answers, self._clock.monotonic() - begun)
         letters: list[Letter] = []
         for (index, one), answer in zip(going, answers, strict=True):
             if isinstance(answer, Composed):
@@ -268,6 +270,7 @@ class Dispatcher:
         try:
             if await self._parts.settler.settle(batch.id, settlements):
                 page.close()
+                self.in_hand.discard(batch.id)
         except Unavailable:
             _log.error("left unsettled", action="left_unsettled", rows=len(settlements), batch=str(batch.id))
             return

@@ -75,9 +75,11 @@ async def test_everything_is_sent_once_and_settled(office: Any) -> None:
     await office.make_tenant("other")
     ids, others = await office.submit(300), await office.submit(100, tenant="other", category=Category.MARKETING)
     worker, vendor = await office.worker(), Vendor()
-    async with office.running(worker.dispatcher(office, vendor, batch_size=50)):
+    dispatcher = worker.dispatcher(office, vendor, batch_size=50)
+    async with office.running(dispatcher):
         await office.until(lambda: all_in(office, State.DISPATCHED, ids))
         await office.until(lambda: all_in(office, State.DISPATCHED, others, "other"))
+    assert dispatcher.in_hand == set()
     assert vendor.taken == dict.fromkeys([*ids, *others], 1)
     assert max(vendor.batches) == 50
     assert await office.count("outbox") == 400
