@@ -58,8 +58,12 @@ class Outcome:
 
 
 class OutgoingEmail(msgspec.Struct, frozen=True):
-    """A finished message: CRLF lines, not yet dot-stuffed, no Bcc header."""
+    """A finished message, without a Bcc header, not dot-stuffed."""
 
     envelope_from: str
     envelope_to: tuple[str, ...]
+    """The first decides what became of the message; the others get copies."""
     data: bytes
+    wire_safe: bool = False
+    """Its maker vouches that every line ends with CR LF, the last one too, and none begins with a dot. Senders look for
+    themselves where nobody does."""

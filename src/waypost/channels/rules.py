@@ -41,7 +41,7 @@ _RESERVED: Final = frozenset(
 )
 _RESERVED_FAMILIES: Final = ("arc-", "content-", "mime-", "resent-", "x-waypost-")
 
-_NAME: Final = re.compile(r"[!-9;-~]+\Z")
+_NAME: Final = re.compile(r"(?!\.)[!-9;-~]+\Z")
 # Everything that some reader of mail takes for the end of a line, and every other control character but the tab.
 _BREAKS: Final = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -70,7 +70,8 @@ def check_headers(headers: Sequence[tuple[str, str]], *, pointer: str) -> Iterat
 def _fault_of_name(name: str) -> tuple[str, str] | None:
     if not name or len(name) > LONGEST_HEADER_NAME or not _NAME.match(name):
         return "header_refused", (
-            f"A header's name has 1 to {LONGEST_HEADER_NAME} printable ASCII characters, no space and no colon."
+            f"A header's name has 1 to {LONGEST_HEADER_NAME} printable ASCII characters, no space, no colon and no dot "
+            "at its start."
         )
     if name in _RESERVED or name.startswith(_RESERVED_FAMILIES):
         return "header_reserved", "This header is written by Waypost or on the way; it cannot be set by a call."

@@ -128,5 +128,6 @@ class MailComposer:
             ),
             envelope_to=(payload.address, *copies),
             data=message,
+            wire_safe=True,
         )
         return Composed(claimed=claimed, email=email, key=opened.key)

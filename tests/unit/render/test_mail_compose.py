@@ -27,7 +27,23 @@ HEADER_NAMES = ["Date", "From", "Reply-To", "Cc", "Auto-Submitted", "X-Order", "
 HEADER_NAMES += ["MIME-Version", "Content-Type"]
 
 nasty = st.text(st.characters(exclude_characters="\x00", exclude_categories=("Cs",)), max_size=200) | st.lists(
-    st.sampled_from(["=", ".", "\n.", "\r\n", "é\U0001f600", "x" * 100, " \n", "<b>", "&amp;", "{", "--=_waypost"]),
+    st.sampled_from(
+        [
+            "=",
+            ".",
+            "\n.",
+            "." * 80,
+            "x" * 74 + ".",
+            "\r\n",
+            "é\U0001f600",
+            "x" * 100,
+            " \n",
+            "<b>",
+            "&amp;",
+            "{",
+            "--=_waypost",
+        ]
+    ),
     max_size=20,
 ).map("".join)
 
@@ -48,6 +64,7 @@ def assert_wire_safe(message: bytes) -> None:
     assert message.endswith(b"\r\n")
     assert message.count(b"\r") == message.count(b"\n") == message.count(b"\r\n")
     assert b"\x00" not in message
+    assert b"\r\n." not in b"\r\n" + message
     assert max(len(line) for line in message.split(b"\r\n")) <= 998
 
 

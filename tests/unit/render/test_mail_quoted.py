@@ -28,6 +28,8 @@ NASTY = [
     "}",
     "x" * 80,
     "a b ",
+    "." * 90,
+    "y" * 74 + "..",
 ]
 
 bodies = st.text(max_size=300) | st.lists(st.sampled_from(NASTY), max_size=30).map("".join)
@@ -47,6 +49,7 @@ def assert_lines_fit(encoded: str) -> None:
         assert "\r" not in line
         assert "\n" not in line
         assert not line.endswith((" ", "\t"))
+        assert not line.startswith(".")
 
 
 @given(bodies)

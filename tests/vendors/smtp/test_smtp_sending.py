@@ -171,6 +171,13 @@ async def test_extensions_are_used_where_they_are_needed(peer, sender_to, wire) 
     assert "MAIL FROM:<x@y.z> BODY=8BITMIME SMTPUTF8" in peer.commands
 
 
+async def test_what_its_maker_vouches_for_is_sent_as_it_is(peer, sender_to, wire) -> None:
+    data = b"Subject: x\r\n\r\nwords\r\n"
+    (outcome,) = await sender_to(peer.port).send([OutgoingEmail("a@b.c", ("d@e.f",), data, wire_safe=True)], wire)
+    assert outcome.kind is OutcomeKind.ACCEPTED
+    assert peer.messages[0][2] == data + b".\r\n"
+
+
 async def test_nothing_to_send_is_no_work(sender_to, wire) -> None:
     assert await sender_to(1).send([], wire) == []
 

@@ -38,7 +38,7 @@ _ENCODED_CHARACTER: Final = re.compile(r"=[0-9A-F]{2}|[^=]")
 
 
 def quoted(text: str) -> str:
-    """The quoted-printable form of a text: lines end with CRLF and never begin with a dot. Any line end counts."""
+    """Quoted-printable of a text: lines end with CRLF and never begin with a dot. Any line end counts as one."""
     return _encode(with_plain_line_ends(text))
 
 

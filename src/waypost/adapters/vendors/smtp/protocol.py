@@ -196,7 +196,7 @@ class Connection(Line):
 
     def _send_content(self, job: Job) -> None:
         self._envelope_of, self._content_of = None, job
-        data = wire_form(job.email.data)
+        data = job.email.data if job.email.wire_safe else wire_form(job.email.data)
         self._expected.append(Due.FINAL)
         self._dot_written = False
         job.batch.going(job.index)
