@@ -1,5 +1,6 @@
 """Somebody with a key, who repeats a call under the same Idempotency-Key until it is answered."""
 
+import json
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
@@ -30,10 +31,24 @@ class Caller:
         self._http.close()
 
     def once(self, method: str, path: str, body: object = None, *, key: str | None = None) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {self._key}"}
+        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         if key is not None:
             headers["Idempotency-Key"] = key
-        return self._http.request(method, path, json=body, headers=headers)
+        content = None if body is None else json.dumps(body).encode()
+        return self._http.request(method, path, content=content, headers=headers)
+
+    def spell(self, method: str, path: str, body: object, *, key: str) -> bytes:
+        """The very bytes of a request, for who will not wait for the answer."""
+        content = json.dumps(body).encode()
+        head = (
+            f"{method} {path} HTTP/1.1",
+            f"Host: {httpx.URL(self._url).netloc.decode()}",
+            f"Authorization: Bearer {self._key}",
+            f"Idempotency-Key: {key}",
+            "Content-Type: application/json",
+            f"Content-Length: {len(content)}",
+        )
+        return "\r\n".join(head).encode() + b"\r\n\r\n" + content
 
     def ask(self, method: str, path: str, body: object = None, *, key: str | None = None) -> Any:
         """Answered in the end, whatever happens to the API meanwhile."""

@@ -5,6 +5,7 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ class RecordingSink:
         self.port, orders = json.loads(self._process.stdout.readline())
         self._line = socket.create_connection(("127.0.0.1", orders))
         self._orders = self._line.makefile("rw")
+        self._turn = threading.Lock()
         self._known: list[tuple[str, str]] = []
 
     def close(self) -> None:
@@ -62,6 +64,10 @@ class RecordingSink:
         """Callers on the line."""
         return self._ask({"do": "look"})["lines"]
 
+    @property
+    def number_taken(self) -> int:
+        return self._ask({"do": "look"})["taken"]
+
     def taken(self) -> list[tuple[str, str]]:
         """(recipient, Message-ID) of every message taken, in order."""
         self._known += [(to, name) for to, name in self._ask({"do": "tell", "since": len(self._known)})["messages"]]
@@ -79,6 +85,7 @@ class RecordingSink:
         return names
 
     def _ask(self, order: Mapping[str, object]) -> dict[str, Any]:
-        self._orders.write(json.dumps(order) + "\n")
-        self._orders.flush()
-        return json.loads(self._orders.readline())
+        with self._turn:
+            self._orders.write(json.dumps(order) + "\n")
+            self._orders.flush()
+            return json.loads(self._orders.readline())

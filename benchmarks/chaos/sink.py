@@ -129,7 +129,7 @@ class Sink:
 async def _main() -> None:
     sink = Sink()
     mail = await asyncio.start_server(sink.talk, "127.0.0.1", 0, limit=_LONGEST_LINE, backlog=512)
-    orders = await asyncio.start_server(sink.obey, "127.0.0.1", 0)
+    orders = await asyncio.start_server(sink.obey, "127.0.0.1", 0, limit=_LONGEST_LINE)
     ports = [server.sockets[0].getsockname()[1] for server in (mail, orders)]
     sys.stdout.write(json.dumps(ports) + "\n")
     sys.stdout.flush()

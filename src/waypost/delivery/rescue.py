@@ -54,10 +54,11 @@ class Rescue:
                 journal = journals[-1]
                 if journal.can_be_trusted:
                     rescued += await self._take_over(journal.worker_id, partial(self._by_mark, journal))
-                elif await self._workers.is_known(journal.worker_id):
+                # Until its lease has run out, a claim that it sent off before it died may still be committed.
+                if await self._workers.is_known(journal.worker_id):
                     journals.pop().leave()
-                    continue
-                journals.pop().discard()
+                else:
+                    journals.pop().discard()
         finally:
             # A lock kept after a rescue that was cut short would hide its journal from every later one.
             for journal in journals:
@@ -84,7 +85,8 @@ class Rescue:
             self._telemetry.rescued(settlements)
             rescued += len(settlements)
         await self._workers.forget(worker_id)
-        _log.info("worker taken over", action="rescued", worker=str(worker_id), rows=rescued)
+        if rescued:
+            _log.info("worker taken over", action="rescued", worker=str(worker_id), rows=rescued)
         return rescued
 
     def _by_mark(self, journal: AbandonedJournal, held: Held) -> Settlement:

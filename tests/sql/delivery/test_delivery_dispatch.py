@@ -367,6 +367,8 @@ async def test_a_killed_worker_is_taken_up_by_its_journal(office: Any, tmp_path:
     assert states.count(State.UNCONFIRMED) == 1
     assert states.count(State.QUEUED) == 21
     assert await office.admin.fetchval("select min(claims) from queue") == 1
+    await office.expire_lease(dead.id)
+    assert await heir.rescue(shelf=Shelf(tmp_path)).by_journals() == 0
     assert files_in(tmp_path) == []
     second = Vendor()
     async with office.running(heir.dispatcher(office, second, batch_size=30)):

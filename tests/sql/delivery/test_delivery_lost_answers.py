@@ -1,11 +1,15 @@
 """The database did what was asked, and the answer was lost: nothing stays behind with a worker that knows nothing."""
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from waypost.adapters.journal.shelf import Shelf
+from waypost.adapters.journal.writer import JournalFile
 from waypost.channels.model import Outcome, OutcomeKind, OutgoingEmail
 from waypost.channels.ports import Wire
 from waypost.delivery.model import State
@@ -141,3 +145,23 @@ async def test_a_rescue_that_is_cut_short_lets_go_of_every_journal(office: Any, 
     with pytest.raises(Unavailable):
         await kit.rescue(shelf=Shelf()).by_journals()
     assert not any(journal.is_held for journal in journals)
+
+
+async def test_a_claim_committed_after_its_worker_was_taken_up_is_still_judged_by_the_journal(
+    office: Any, tmp_path: Path
+) -> None:
+    """The server goes on with the last statement of a client that is dead."""
+    ids = await office.submit(3, category=Category.MARKETING)
+    dead, heir = await office.worker(), await office.worker()
+    journal = JournalFile(tmp_path, dead.id, slots=8)
+    journal._memory.close()  # as the kernel does for a killed process
+    os.close(journal._file)
+    rescue = heir.rescue(shelf=Shelf(tmp_path))
+    assert await rescue.by_journals() == 0
+    await dead.claim()
+    assert await rescue.by_journals() == 3
+    assert set((await office.states(ids)).values()) == {State.QUEUED}
+    await office.expire_lease(dead.id)
+    assert await rescue.rescue() == 0
+    assert os.listdir(tmp_path) == []
+    assert await office.count("workers") == 1
