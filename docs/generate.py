@@ -1,5 +1,7 @@
 """Writes the pages that are made from the code: `make docs`. A test fails while a page is behind the code."""
 
+import importlib
+import sys
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -87,7 +89,32 @@ def _parameter_line(one: TyperArgument | TyperOption) -> str:
     return f"| `{name}` | {one.help or ''} |\n"
 
 
-PAGES = {"settings.md": settings_page, "command-line.md": commands_page}
+def _beside(module: str, page: str) -> str:
+    """A page that is written by a module beside this one."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    try:
+        return getattr(importlib.import_module(module), page)()
+    finally:
+        sys.path.pop(0)
+
+
+def performance_page() -> str:
+    """From the benchmarks' last kept run; they lie beside the package, not in it."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    try:
+        from benchmarks.page import performance_page as write
+    finally:
+        sys.path.pop(0)
+    return write()
+
+
+PAGES = {
+    "settings.md": settings_page,
+    "command-line.md": commands_page,
+    "performance.md": performance_page,
+    "metrics.md": lambda: _beside("telemetry_pages", "metrics_page") + _CLOSING,
+    "log-actions.md": lambda: _beside("telemetry_pages", "actions_page") + _CLOSING,
+}
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ async def serve(settings: Settings, stop: asyncio.Event) -> None:
     port = claim_port(settings.host, settings.port, "--port")
     metrics_port = claim_port(settings.metrics_host, settings.api_metrics_port, "--metrics-port")
     registry = CollectorRegistry()
-    async with open_app(settings) as app:
+    async with open_app(settings, registry) as app:
         servers = [
             server_of(create_app(app, registry=registry), settings.host, port),
             server_of(metrics_app(registry), settings.metrics_host, metrics_port),

@@ -1,37 +1,20 @@
-"""What the API counts. Labels are routes and statuses, never tenants, keys or addresses.
-
-waypost_http_requests_total{method,route,status}   answered requests
-waypost_http_request_seconds{method,route}         how long they took, from the first byte to the last
-waypost_http_refused_total{reason}                 turned away at the door (see `limits.py`)
-waypost_http_in_flight                             requests being read or answered now
-"""
-
-from typing import Final
+"""What the API counts at its door: metrics of the catalogue in `kernel/telemetry.py`."""
 
 from litestar.types import ASGIApp, Receive, Send
 from litestar.types import Scope as AsgiScope
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+from waypost.bootstrap.meters import counter, gauge, histogram
 
 
 class HttpMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.registry = registry
-        self.requests = Counter(
-            "waypost_http_requests", "Answered requests.", ("method", "route", "status"), registry=registry
-        )
-        self.seconds = Histogram(
-            "waypost_http_request_seconds",
-            "Time from a request's first byte to its answer's last.",
-            ("method", "route"),
-            registry=registry,
-            buckets=_BUCKETS,
-        )
-        self.refused = Counter(
-            "waypost_http_refused", "Requests turned away at the door.", ("reason",), registry=registry
-        )
-        self.in_flight = Gauge("waypost_http_in_flight", "Requests being read or answered.", registry=registry)
+        self.requests = counter(registry, "waypost_http_requests_total")
+        self.seconds = histogram(registry, "waypost_http_request_seconds")
+        self.refused = counter(registry, "waypost_http_refused_total")
+        self.problems = counter(registry, "waypost_http_problems_total")
+        self.in_flight = gauge(registry, "waypost_http_in_flight")
 
 
 def metrics_app(registry: CollectorRegistry) -> ASGIApp:

@@ -68,6 +68,8 @@ class RequestLog:
         route = cast("dict[str, str]", scope).get("path_template", _UNROUTED)
         self._metrics.requests.labels(method, route, str(status)).inc()
         self._metrics.seconds.labels(method, route).observe(seconds)
+        if record.code is not None:
+            self._metrics.problems.labels(record.code).inc()
         # Probes come every second and say the same as long as all is well.
         write = _log.debug if route in _PROBES and status == 200 else _log.info
         write(

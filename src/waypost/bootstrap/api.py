@@ -3,6 +3,8 @@
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from prometheus_client import CollectorRegistry
+
 from waypost.adapters.postgres.activity import PgActivity
 from waypost.adapters.postgres.audit import PgAuditStore
 from waypost.adapters.postgres.delivery import PgDelivery
@@ -25,6 +27,7 @@ from waypost.bootstrap.clock_sync import database_clock
 from waypost.bootstrap.database import api_url
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.readiness import Readiness
+from waypost.bootstrap.submit_metrics import SubmitMetrics
 from waypost.mailbox.read import Mailbox
 from waypost.notifications.activity import ActivityReader
 from waypost.notifications.cancel import Cancel
@@ -49,7 +52,7 @@ from waypost.tenants.sessions import Sessions
 
 
 @asynccontextmanager
-async def open_app(settings: Settings) -> AsyncGenerator[App]:
+async def open_app(settings: Settings, registry: CollectorRegistry | None = None) -> AsyncGenerator[App]:
     """Everything the API works with. Refuses to start on a schema or a master key that does not fit."""
     master = open_master_key(settings.master_key_path, create=False)
     dsn = api_url(settings, master)
@@ -63,6 +66,7 @@ async def open_app(settings: Settings) -> AsyncGenerator[App]:
         stack.push_async_callback(bell.close)
         renderer = RenderPool(clock=clock)
         stack.push_async_callback(renderer.close)
+        await renderer.warm()
         work, vault = PgWork(pool), LocalVault(master)
         keyring = PgKeyring(vault)
         tenants, api_keys = PgTenantStore(), PgApiKeyStore()
@@ -89,6 +93,7 @@ async def open_app(settings: Settings) -> AsyncGenerator[App]:
             versions=versions,
             renderer=renderer,
             outbox=PgOutbox(),
+            telemetry=SubmitMetrics(registry or CollectorRegistry()),
             clock=clock,
         )
         yield App(

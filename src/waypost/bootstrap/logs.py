@@ -29,6 +29,11 @@ def _mask_event(_logger: WrappedLogger, _method: str, event: EventDict) -> Event
     return {name: mask(value) if isinstance(value, str) else value for name, value in event.items()}
 
 
+def is_for_people(settings: Settings) -> bool:
+    """Whether lines are coloured words rather than JSON."""
+    return settings.log_format == "pretty" or (settings.log_format == "auto" and sys.stderr.isatty())
+
+
 def configure(settings: Settings, *, process: str) -> None:
     """Called once, before anything logs. Lines go to standard error."""
 
@@ -45,7 +50,7 @@ def configure(settings: Settings, *, process: str) -> None:
         structlog.processors.format_exc_info,
         _mask_event,
     ]
-    pretty = settings.log_format == "pretty" or (settings.log_format == "auto" and sys.stderr.isatty())
+    pretty = is_for_people(settings)
     renderer: structlog.typing.Processor = (
         structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
         if pretty
@@ -70,6 +75,6 @@ def configure(settings: Settings, *, process: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel((settings.log_level or "info").upper())
-    # One line per outgoing request would repeat paths that hold ids of people.
-    for noisy in ("httpx", "httpcore", "asyncio"):
-        logging.getLogger(noisy).setLevel("WARNING")
+    # While the database is away, the pool would write a traceback at every try; what that means is logged by us.
+    logging.getLogger("asyncpg").setLevel("ERROR")
+    logging.getLogger("asyncio").setLevel("WARNING")

@@ -32,6 +32,7 @@ from waypost.delivery.lease import Lease
 from waypost.delivery.ports import Telemetry
 from waypost.delivery.rescue import Rescue
 from waypost.delivery.settle import Settler
+from waypost.delivery.standing import TellStanding
 from waypost.delivery.strays import Strays
 from waypost.delivery.upkeep import Chore, Upkeep
 from waypost.delivery.worker import Worker
@@ -65,6 +66,7 @@ async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerato
         renderer = RenderPool(clock=clock)
         for closable in (claims, settlements, leases, chores, ear, bell, renderer):
             stack.push_async_callback(closable.close)
+        await renderer.warm()
 
         work, vault, tenants = PgWork(pool), LocalVault(master), PgTenantStore()
         keyring, identity = PgKeyring(vault), identity_of(settings)
@@ -112,10 +114,14 @@ async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerato
         )
         dispatcher = Dispatcher(parts, worker_id=worker_id, batch_size=settings.batch_size, depth=_DEPTH)
         strays = Strays(workers=workers, settler=settler, clock=clock, worker_id=worker_id, in_hand=dispatcher.in_hand)
-        more = [Chore(name="give_back_strays", every=5.0, do=strays.give_back)]
+        upkeep = PgUpkeep(chores)
+        more = [
+            Chore(name="give_back_strays", every=5.0, do=strays.give_back),
+            Chore(name="tell_standing", every=15.0, do=TellStanding(upkeep, telemetry)),
+        ]
         yield Worker(
             dispatcher=dispatcher,
             lease=lease,
-            upkeep=Upkeep(store=PgUpkeep(chores), rescue=rescue, clock=clock, more=more),
+            upkeep=Upkeep(store=upkeep, rescue=rescue, clock=clock, more=more),
             journal=journal,
         )

@@ -1,6 +1,6 @@
 """What the delivery engine handles: claimed work, how each piece of it ended, and how that reads afterwards."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
@@ -187,3 +187,25 @@ class AttemptView:
     reference: str | None
     reply: bytes | None
     """Sealed under the recipient's data key, bound to `reply:<tenant>:<notification uuid>`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """What waits on one channel at one priority, over all tenants."""
+
+    channel: Channel
+    priority: Priority
+    rows: int
+    """Counted to 100,000."""
+    oldest_seconds: float
+    """How long the longest waiting one has been due."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """How the whole installation stands, in numbers."""
+
+    waiting: Sequence[Waiting]
+    workers_alive: int
+    stray_rows: int
+    """In DEFAULT partitions, which must stay empty."""

@@ -17,6 +17,7 @@ from waypost.delivery.model import (
     Held,
     QueueRow,
     Settlement,
+    Standing,
     State,
     StateView,
     TimelineEntry,
@@ -217,7 +218,11 @@ class Telemetry(Protocol):
 
     def settled(self, settlements: Sequence[Settlement], seconds: float) -> None: ...
 
+    def composed(self, answers: "Sequence[Composed | Withheld]", seconds: float) -> None: ...
+
     def rescued(self, settlements: Sequence[Settlement]) -> None: ...
+
+    def stands(self, standing: Standing) -> None: ...
 
 
 class Ear(Protocol):

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
 from waypost.kernel.work import Transaction
-from waypost.notifications.model import Filter, NotificationRow
+from waypost.notifications.model import Accepted, Filter, NotificationRow
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +40,12 @@ class TimelineNote:
     event: str
     reason: str
     detail: Mapping[str, object]
+
+
+class SubmitTelemetry(Protocol):
+    """Told what was accepted, in numbers."""
+
+    def accepted(self, accepted: Accepted, seconds: float) -> None: ...
 
 
 class NotificationStore(Protocol):

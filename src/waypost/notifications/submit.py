@@ -20,7 +20,7 @@ from waypost.notifications.model import (
     AcceptedNotification,
     SubmitCommand,
 )
-from waypost.notifications.ports import NotificationStore, TimelineNote
+from waypost.notifications.ports import NotificationStore, SubmitTelemetry, TimelineNote
 from waypost.notifications.rules import Timing, check_command, choose_category, choose_timing
 from waypost.outbox.model import News, OutboxKind
 from waypost.outbox.ports import Outbox
@@ -41,6 +41,7 @@ class Submit:
         store: NotificationStore,
         delivery: DeliveryStore,
         outbox: Outbox,
+        telemetry: SubmitTelemetry,
         resolver: Resolver,
         versions: Versions,
         renderer: Renderer,
@@ -49,6 +50,7 @@ class Submit:
         self._store = store
         self._delivery = delivery
         self._outbox = outbox
+        self._telemetry = telemetry
         self._resolver = resolver
         self._versions = versions
         self._renderer = renderer
@@ -56,14 +58,16 @@ class Submit:
 
     async def __call__(self, tx: Transaction, scope: Scope, command: SubmitCommand) -> Accepted:
         scope.demand(Permission.NOTIFICATIONS_SEND)
-        now = self._clock.now()
+        begun, now = self._clock.monotonic(), self._clock.now()
         check_command(command, now)
         chosen = await self._choose_content(tx, command)
         timing = choose_timing(command, chosen.category, now)
         people = await self._resolver.resolve(tx, command.to, command.channel, is_list=command.to_is_list)
         await self._check_rendering(tx, command, chosen, people)
         drafts = await self._draft(tx, command, chosen, timing, people, now)
-        return await self._keep(tx, scope, command, drafts, now)
+        accepted = await self._keep(tx, scope, command, drafts, now)
+        self._telemetry.accepted(accepted, self._clock.monotonic() - begun)
+        return accepted
 
     async def _choose_content(self, tx: Transaction, command: SubmitCommand) -> Chosen:
         if command.content is not None:

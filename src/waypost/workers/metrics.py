@@ -1,62 +1,68 @@
-"""What a worker counts. Labels are words of ours, never tenants or addresses.
-
-waypost_claimed_total                          notifications taken off the queue
-waypost_claim_seconds                          how long a claim took
-waypost_settled_total{channel,result}          how they ended: an outcome, `ended`, or `returned` to the queue
-waypost_attempt_seconds{channel}               from the call to the vendor's final word
-waypost_settle_seconds                         how long it took to write a batch down
-waypost_rescued_total{result}                  taken over from workers that were lost
-"""
+"""What a worker counts: the engine's telemetry as metrics of the catalogue in `kernel/telemetry.py`."""
 
 from collections.abc import Sequence
-from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry
 
-from waypost.delivery.model import Closed, Ended, Settlement
-
-_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+from waypost.bootstrap.meters import counter, gauge, histogram
+from waypost.delivery.model import Closed, Settlement, Standing
+from waypost.delivery.ports import Composed, Withheld
+from waypost.workers.outcomes import OutcomeLog, reason_of, result_of
 
 
 class WorkerMetrics:
-    """Implements `delivery.ports.Telemetry`."""
+    """Implements `delivery.ports.Telemetry`; every settlement also becomes a line of the log."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._claimed = Counter("waypost_claimed", "Notifications taken off the queue.", registry=registry)
-        self._claim_seconds = Histogram(
-            "waypost_claim_seconds", "Time of a claim.", registry=registry, buckets=_BUCKETS
-        )
-        self._settled = Counter("waypost_settled", "How they ended.", ("channel", "result"), registry=registry)
-        self._attempt_seconds = Histogram(
-            "waypost_attempt_seconds",
-            "From the call to the vendor's final word.",
-            ("channel",),
-            registry=registry,
-            buckets=_BUCKETS,
-        )
-        self._settle_seconds = Histogram(
-            "waypost_settle_seconds", "Time to write a batch down.", registry=registry, buckets=_BUCKETS
-        )
-        self._rescued = Counter("waypost_rescued", "Taken over from lost workers.", ("result",), registry=registry)
+    def __init__(self, registry: CollectorRegistry, log: OutcomeLog | None = None) -> None:
+        self._log = log
+        self._claimed = counter(registry, "waypost_claimed_total")
+        self._claim_seconds = histogram(registry, "waypost_claim_seconds")
+        self._compose_seconds = histogram(registry, "waypost_compose_seconds")
+        self._withheld = counter(registry, "waypost_withheld_total")
+        self._settled = counter(registry, "waypost_settled_total")
+        self._attempt_seconds = histogram(registry, "waypost_attempt_seconds")
+        self._settle_seconds = histogram(registry, "waypost_settle_seconds")
+        self._rescued = counter(registry, "waypost_rescued_total")
+        self._waiting = gauge(registry, "waypost_queue_waiting")
+        self._oldest = gauge(registry, "waypost_queue_oldest_seconds")
+        self._workers = gauge(registry, "waypost_workers_alive")
+        self._strays = gauge(registry, "waypost_default_partition_rows")
 
     def claimed(self, rows: int, seconds: float) -> None:
         self._claimed.inc(rows)
         self._claim_seconds.observe(seconds)
 
+    def composed(self, answers: Sequence[Composed | Withheld], seconds: float) -> None:
+        self._compose_seconds.observe(seconds)
+        for answer in answers:
+            if isinstance(answer, Withheld):
+                self._withheld.labels(answer.reason).inc()
+
     def settled(self, settlements: Sequence[Settlement], seconds: float) -> None:
-        for one in settlements:
-            channel = one.held.channel.word
-            self._settled.labels(channel, _result(one)).inc()
-            if isinstance(one, Closed):
-                self._attempt_seconds.labels(channel).observe(one.outcome.latency_ms / 1000)
         self._settle_seconds.observe(seconds)
+        counts: dict[tuple[str, str, str], int] = {}
+        for one in settlements:
+            key = (one.held.channel.word, result_of(one), reason_of(one) or "")
+            counts[key] = counts.get(key, 0) + 1
+            if isinstance(one, Closed):
+                self._attempt_seconds.labels(one.held.channel.word).observe(one.outcome.latency_ms / 1000)
+        for labels, count in counts.items():
+            self._settled.labels(*labels).inc(count)
+        if self._log is not None:
+            self._log.write(settlements)
 
     def rescued(self, settlements: Sequence[Settlement]) -> None:
         for one in settlements:
-            self._rescued.labels(_result(one)).inc()
+            self._rescued.labels(result_of(one)).inc()
+        if self._log is not None:
+            self._log.write(settlements)
 
-
-def _result(settlement: Settlement) -> str:
-    if isinstance(settlement, Closed):
-        return settlement.outcome.kind.name.lower()
-    return "ended" if isinstance(settlement, Ended) else "returned"
+    def stands(self, standing: Standing) -> None:
+        self._waiting.clear()
+        self._oldest.clear()
+        for waiting in standing.waiting:
+            labels = (waiting.channel.word, waiting.priority.word)
+            self._waiting.labels(*labels).set(waiting.rows)
+            self._oldest.labels(*labels).set(waiting.oldest_seconds)
+        self._workers.set(standing.workers_alive)
+        self._strays.set(standing.stray_rows)

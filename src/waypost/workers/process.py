@@ -6,17 +6,21 @@ import signal
 
 from prometheus_client import CollectorRegistry, start_http_server
 
+from waypost.bootstrap.logs import is_for_people
 from waypost.bootstrap.ports import claim_port
 from waypost.bootstrap.worker import open_worker
+from waypost.kernel.clock import SystemClock
 from waypost.settings import Settings
 from waypost.workers.dispatcher import run_dispatcher
 from waypost.workers.metrics import WorkerMetrics
+from waypost.workers.outcomes import OutcomeLog
 
 
 async def work_until_stopped(settings: Settings, stop: asyncio.Event) -> None:
     registry = CollectorRegistry()
     port = claim_port(settings.metrics_host, settings.worker_port, "--worker-metrics-port")
-    async with open_worker(settings, WorkerMetrics(registry)) as worker:
+    outcomes = OutcomeLog(SystemClock(), for_people=is_for_people(settings))
+    async with open_worker(settings, WorkerMetrics(registry, outcomes)) as worker:
         server, thread = start_http_server(port, settings.metrics_host, registry)
         ending = asyncio.create_task(_end_with(stop))
         try:

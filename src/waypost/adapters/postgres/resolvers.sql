@@ -134,6 +134,23 @@ as $$
     where q.claims >= 2 and q.due <= now() order by q.due limit p_at_most
 $$;
 
+-- How much waits in the queue, and since when? For metrics: sums over all tenants, each counted to p_at_most.
+create function waypost.queue_standing(p_at_most integer)
+returns table (channel smallint, priority smallint, waiting bigint, oldest_due timestamptz)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+    select l.channel, l.priority, least(sum(c.rows), p_at_most)::bigint, min(l.due)
+    from waypost.lanes l
+    cross join lateral (
+        select count(*) as rows from (
+            select from waypost.queue q
+            where q.tenant_id = l.tenant_id and q.channel = l.channel and q.priority = l.priority
+            limit p_at_most) counted) c
+    where l.due < 'infinity'
+    group by l.channel, l.priority
+$$;
+
 -- Which workers are gone, by the database's clock? Nobody within one lease of the server's start: until then a living
 -- worker may still be on its way back with outcomes that only it knows.
 create function waypost.lost_workers(p_lease interval)
@@ -191,7 +208,7 @@ $$;
 grant execute on function waypost.api_key_owner(bytea), waypost.tenant_directory(text, integer, text),
     waypost.tenant_of_notification(uuid) to waypost_api;
 grant execute on function waypost.due_lanes(integer), waypost.next_lane_due(), waypost.sleeping_lanes(),
-    waypost.due_suspects(integer), waypost.lost_workers(interval), waypost.abandoned_claims(uuid),
+    waypost.due_suspects(integer), waypost.queue_standing(integer), waypost.lost_workers(interval), waypost.abandoned_claims(uuid),
     waypost.tenants_to_purge(text, timestamptz, integer) to waypost_worker;
 
 reset role;

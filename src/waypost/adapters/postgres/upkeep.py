@@ -1,4 +1,4 @@
-"""Upkeep in PostgreSQL: partitions, lanes, purge."""
+"""Upkeep in PostgreSQL: partitions, lanes, purge, and how the queue stands."""
 
 from datetime import timedelta
 from typing import Final
@@ -6,11 +6,14 @@ from typing import Final
 from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.partitions import ensure_partitions
 from waypost.adapters.postgres.queries import load
+from waypost.delivery.model import Standing, Waiting
 from waypost.delivery.upkeep import Purged
+from waypost.kernel.vocabulary import Channel, Priority
 
 _SQL: Final = load("upkeep")
 _WORK: Final = load("work")
 _ROWS_AT_ONCE: Final = 5_000
+_MOST_COUNTED: Final = 100_000
 _PURGES: Final = {
     Purged.IDEMPOTENCY_KEYS: _SQL["purge_idempotency_keys"],
     Purged.GATE_CHANGES: _SQL["purge_gate_changes"],
@@ -38,6 +41,23 @@ class PgUpkeep:
                     await connection.execute(_SQL["lock_lane"], lane["tenant_id"], lane["channel"], lane["priority"])
                     await connection.execute(_SQL["wake_lane"], lane["channel"], lane["priority"], lane["due"])
             return len(lanes)
+
+    async def standing(self) -> Standing:
+        async with self._line.use() as connection:
+            waiting = [
+                Waiting(
+                    channel=Channel(row["channel"]),
+                    priority=Priority(row["priority"]),
+                    rows=row["waiting"],
+                    oldest_seconds=row["oldest_seconds"],
+                )
+                for row in await connection.fetch(_SQL["queue_standing"], _MOST_COUNTED)
+            ]
+            return Standing(
+                waiting=waiting,
+                workers_alive=await connection.fetchval(_SQL["workers_alive"]),
+                stray_rows=await connection.fetchval(_SQL["stray_rows"]),
+            )
 
     async def purge(self, what: Purged, older_than: timedelta) -> int:
         deleted = 0

@@ -44,3 +44,19 @@ where d.tenant_id = $1 and d.dedupe_key = old.dedupe_key and d.recipient_id = ol
 delete from outbox where tenant_id = $1 and id = any (array(
     select o.id from (select id, at from outbox where tenant_id = $1 order by id limit $3) o
     where o.at < now() - $2::interval))
+
+-- name: queue_standing
+-- tenant: all sums over all tenants through a definer function, naming none
+-- What waits, by channel and priority, and since when it has been due.
+select channel, priority, waiting, greatest(extract(epoch from now() - oldest_due), 0)::float8 as oldest_seconds
+from waypost.queue_standing($1)
+
+-- name: workers_alive
+-- tenant: all workers serve every tenant
+-- How many have a lease in force.
+select count(*) from workers where lease_until > now()
+
+-- name: stray_rows
+-- tenant: all counts only, through a definer function
+-- Rows in DEFAULT partitions.
+select coalesce(sum(rows), 0)::bigint from waypost.default_partition_rows()

@@ -1,0 +1,121 @@
+"""What Waypost says about itself: every metric and every log action, in one catalogue.
+
+Labels are words of ours (channels, outcomes, routes), never tenants, keys or addresses. `docs/metrics.md` and
+`docs/log-actions.md` are made from here, and a test compares the log actions with those in the code.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Metric:
+    kind: Literal["counter", "gauge", "histogram"]
+    where: Literal["api", "worker"]
+    sentence: str
+    labels: tuple[str, ...] = ()
+
+
+METRICS: Final[Mapping[str, Metric]] = {
+    "waypost_http_requests_total": Metric(
+        kind="counter", where="api", sentence="Answered requests.", labels=("method", "route", "status")
+    ),
+    "waypost_http_request_seconds": Metric(
+        kind="histogram",
+        where="api",
+        sentence="Time from a request's first byte to its answer's last.",
+        labels=("method", "route"),
+    ),
+    "waypost_http_refused_total": Metric(
+        kind="counter", where="api", sentence="Requests turned away at the door.", labels=("reason",)
+    ),
+    "waypost_http_problems_total": Metric(
+        kind="counter", where="api", sentence="Problems answered, by their code.", labels=("code",)
+    ),
+    "waypost_http_in_flight": Metric(kind="gauge", where="api", sentence="Requests being read or answered."),
+    "waypost_accepted_total": Metric(
+        kind="counter",
+        where="api",
+        sentence="Notifications accepted, by what the gate said: a status, and a reason where it stopped them.",
+        labels=("channel", "status", "reason"),
+    ),
+    "waypost_submit_seconds": Metric(
+        kind="histogram", where="api", sentence="Time of a submit: resolve, check, gate, queue."
+    ),
+    "waypost_claimed_total": Metric(kind="counter", where="worker", sentence="Notifications taken off the queue."),
+    "waypost_claim_seconds": Metric(kind="histogram", where="worker", sentence="Time of a claim."),
+    "waypost_compose_seconds": Metric(
+        kind="histogram", where="worker", sentence="Time to open, render and compose a batch."
+    ),
+    "waypost_withheld_total": Metric(
+        kind="counter", where="worker", sentence="Notifications that could not be composed.", labels=("reason",)
+    ),
+    "waypost_settled_total": Metric(
+        kind="counter",
+        where="worker",
+        sentence="How claimed notifications ended: an outcome of the vendor's, an end without a call, or `returned`.",
+        labels=("channel", "result", "reason"),
+    ),
+    "waypost_attempt_seconds": Metric(
+        kind="histogram", where="worker", sentence="From the call to the vendor's final word.", labels=("channel",)
+    ),
+    "waypost_settle_seconds": Metric(kind="histogram", where="worker", sentence="Time to write a batch down."),
+    "waypost_rescued_total": Metric(
+        kind="counter", where="worker", sentence="Taken over from workers that were lost.", labels=("result",)
+    ),
+    "waypost_queue_waiting": Metric(
+        kind="gauge",
+        where="worker",
+        sentence="Notifications waiting, due or later; counted up to 100,000 each.",
+        labels=("channel", "priority"),
+    ),
+    "waypost_queue_oldest_seconds": Metric(
+        kind="gauge",
+        where="worker",
+        sentence="How long the longest waiting one has been due; 0 when none is.",
+        labels=("channel", "priority"),
+    ),
+    "waypost_workers_alive": Metric(kind="gauge", where="worker", sentence="Workers with a lease in force."),
+    "waypost_default_partition_rows": Metric(
+        kind="gauge", where="worker", sentence="Rows in DEFAULT partitions, which must stay empty."
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Action:
+    level: Literal["debug", "info", "warning", "error"]
+    sentence: str
+
+
+ACTIONS: Final[Mapping[str, Action]] = {
+    "request": Action(level="info", sentence="A request was answered: route, status, duration, request id, tenant."),
+    "request_failed": Action(level="error", sentence="A request met something unexpected and was answered 500."),
+    "notification_settled": Action(
+        level="info", sentence="A notification's claim ended: result, reason, code, attempt, latency."
+    ),
+    "claim_waits": Action(level="warning", sentence="The database cannot be asked for work at the moment."),
+    "gate_failed": Action(level="error", sentence="The gate broke down over a batch, which goes back to the queue."),
+    "compose_failed": Action(level="error", sentence="The composer broke down over a batch, which goes back."),
+    "no_sender": Action(level="error", sentence="There is no way out for a batch, which goes back to the queue."),
+    "sender_failed": Action(level="error", sentence="A sender broke down; what had gone out is in doubt."),
+    "settle_waits": Action(level="warning", sentence="Outcomes are kept in memory until the database is back."),
+    "settle_refused": Action(level="error", sentence="A settlement could not be written even in its plainest form."),
+    "settled_plainly": Action(level="warning", sentence="A settlement was written without the vendor's words."),
+    "settled_late": Action(
+        level="warning", sentence="A settlement came after its lease; only its attempt moved."
+    ),
+    "left_unsettled": Action(level="error", sentence="A stopping worker left outcomes to its journal."),
+    "stray_given_back": Action(level="warning", sentence="A claim whose answer was lost was given back."),
+    "heartbeat_failed": Action(level="warning", sentence="A worker's lease could not be renewed."),
+    "rescued": Action(level="info", sentence="Notifications of a lost worker were settled or queued again."),
+    "worker_stops": Action(level="info", sentence="A worker was told to stop and finishes what it has begun."),
+    "worker_stopped": Action(level="info", sentence="A worker has stopped."),
+    "chore_waits": Action(level="warning", sentence="A chore waits for the database."),
+    "chore_failed": Action(level="error", sentence="A chore failed and is tried again at its next time."),
+    "partition_missing": Action(level="error", sentence="A partition for the coming months could not be made."),
+    "render.child_lost": Action(level="warning", sentence="A content killed its render process and goes alone now."),
+}
