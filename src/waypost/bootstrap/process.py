@@ -21,7 +21,8 @@ Main = Callable[[Settings, asyncio.Event], Awaitable[None]]
 def run(name: str, main: Main) -> None:
     """Runs `main(settings, stop)` until it returns. `stop` is set by SIGTERM, SIGINT or the supervisor's death.
 
-    A refusal is one line on standard error and the exit code of its kind. `main` imports what is heavy by itself:
+    A refusal is one line on standard error and the exit code of its kind; what nobody expected is told without its
+    words, which may hold somebody's data. `main` imports what is heavy by itself:
     what is left out here must be left out before."""
     leave_out_rich()
     try:
@@ -33,6 +34,12 @@ def run(name: str, main: Main) -> None:
     except WaypostError as error:
         complain(error.detail)
         sys.exit(error.exit_code)
+    except Exception as unexpected:
+        from waypost.bootstrap.last_words import last_words
+
+        for line in last_words(unexpected):
+            complain(f"The {name} ended by an error that nobody expected: {line}")
+        sys.exit(1)
 
 
 def complain(text: str) -> None:
