@@ -28,7 +28,7 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-EXAMPLES = 6
+EXAMPLES = 4
 
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
@@ -41,7 +41,7 @@ def test_no_answer_is_undocumented_or_a_server_error(mode: GenerationMode, fortr
         attack = attack_on(operation, mode, fortress, tenant, codes)
         with suppress(Unsatisfiable):  # where nothing is taken, nothing can misfit
             attack()
-    assert codes.total() > 150
+    assert codes.total() > 100
     assert max(codes) < 500
     assert any(code >= 400 for code in codes)
     assert mode is GenerationMode.NEGATIVE or any(code < 300 for code in codes)
