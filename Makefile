@@ -3,6 +3,7 @@
 #   make up       start everything on this machine: make up ARGS="--port 8810 --data-dir /some/dir"
 #   make test     run every test: make test ARGS="tests/unit -k gate"
 #   make check    what continuous integration runs: format, lint, types, imports, then every test
+#   make chaos    pull plugs at random for two minutes and count: make chaos ARGS="--seconds 600 --seed 7"
 #   make fmt      format the code and sort its imports
 #   make bench    measure beside references on this machine: make bench ARGS="email claim", ARGS=--quick to try
 #   make docs     write the pages that are made from the code
@@ -19,7 +20,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PINS := requirements/build.txt requirements/base.txt
 
-.PHONY: help up bench test check format lint types imports browser fmt docs wheel pins clean
+.PHONY: help up bench test check format lint types imports browser fmt docs wheel pins clean chaos
 .DEFAULT_GOAL := help
 
 help:
@@ -44,6 +45,9 @@ types: $(VENV)/.installed-dev
 
 imports: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
+
+chaos: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.chaos $(ARGS)
 
 fmt: $(VENV)/.installed-dev
 	$(BIN)/ruff check --select I --fix .

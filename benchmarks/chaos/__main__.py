@@ -6,10 +6,12 @@ python -m benchmarks.chaos [--seconds 120] [--seed N] [--workers 2]
 import argparse
 import random
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
 from itertools import count
+from pathlib import Path
 
 from benchmarks.chaos.account import Account, Sent, take_account
 from benchmarks.chaos.caller import Caller
@@ -134,7 +136,9 @@ def _show_unfinished(stage: Stage, callers: dict[str, Caller]) -> None:
     for caller in callers.values():
         for name in caller.unfinished()[:3]:
             sys.stdout.write(f"{name}: {caller.ask('GET', f'/v1/notifications/{name}/timeline')}\n")
-    sys.stdout.write("\n".join(stage.log("worker").splitlines()[-20:]) + "\n")
+    kept = Path(tempfile.gettempdir()) / "waypost-chaos-worker.log"
+    kept.write_text(stage.log("worker"))
+    sys.stdout.write(f"The workers' log: {kept}\n")
 
 
 def _say(line: str) -> None:

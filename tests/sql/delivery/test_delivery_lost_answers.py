@@ -163,5 +163,5 @@ async def test_a_claim_committed_after_its_worker_was_taken_up_is_still_judged_b
     assert set((await office.states(ids)).values()) == {State.QUEUED}
     await office.expire_lease(dead.id)
     assert await rescue.rescue() == 0
-    assert os.listdir(tmp_path) == []
+    assert Shelf(tmp_path).abandoned() == []
     assert await office.count("workers") == 1
