@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -31,6 +32,8 @@ def main(words: list[str]) -> None:
         parser.error(f"there is no benchmark called {', '.join(sorted(unknown))}")
     if asked.keep and (asked.quick or asked.names):
         parser.error("only a whole run can be kept")
+    # Told to stop, it must still end the servers it has started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     report = run([name for name in NAMES if not asked.names or name in asked.names], quick=asked.quick)
     written = write(report, keep=asked.keep)
     print_table(report)

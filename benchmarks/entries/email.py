@@ -97,7 +97,7 @@ class _Course:
 
 
 async def measure(*, quick: bool) -> Findings:
-    messages, rounds = (500, 1) if quick else (30_000, 2)
+    messages, rounds = (500, 1) if quick else (20_000, 3)
     source = find_source()
     with running_sink() as sink:
         url = Secret(f"smtp://127.0.0.1:{sink.port}?tls=off")
