@@ -85,7 +85,7 @@ def run(stub: Stub, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess
 
     def call(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [WAYPOST, *words], env={**environment, **more}, capture_output=True, text=True, timeout=30
+            [WAYPOST, *words], env={**environment, **more}, capture_output=True, text=True, timeout=90
         )
 
     return call

@@ -28,6 +28,8 @@ from waypost.bootstrap.database import api_url
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.submit_metrics import SubmitMetrics
+from waypost.bootstrap.traced import TracedSubmit
+from waypost.bootstrap.tracing import tracing_of
 from waypost.mailbox.read import Mailbox
 from waypost.notifications.activity import ActivityReader
 from waypost.notifications.cancel import Cancel
@@ -96,8 +98,12 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             telemetry=SubmitMetrics(registry or CollectorRegistry()),
             clock=clock,
         )
+        tracing = tracing_of(settings, "api")
+        if tracing is not None:
+            stack.callback(tracing.close)
         yield App(
             settings=settings,
+            tracer=tracing.tracer if tracing else None,
             clock=clock,
             work=work,
             access=access,
@@ -114,7 +120,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
                 suppressions=Suppressions(store=PgSuppressions(), clock=clock), keyring=keyring, audit=audit
             ),
             notifications=Notifications(
-                submit=submit,
+                submit=TracedSubmit(submit, tracing.tracer) if tracing else submit,
                 read=reader,
                 cancel=Cancel(store=notifications, delivery=delivery, reader=reader),
                 activity=ActivityReader(store=PgActivity(), clock=clock),

@@ -8,6 +8,8 @@ from waypost.kernel.work import Work
 from waypost.settings import Settings
 
 if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
     from waypost.bootstrap.readiness import Readiness
     from waypost.mailbox.read import Mailbox
     from waypost.notifications.desk import Notifications
@@ -38,5 +40,7 @@ class App:
     suppressions: "SuppressionDesk"
     notifications: "Notifications"
     readiness: "Readiness"
+    tracer: "Tracer | None" = None
+    """Only where traces are configured."""
     mailbox: "Mailbox | None" = None
     """Only where the catch-all runs."""

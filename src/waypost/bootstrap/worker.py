@@ -27,6 +27,8 @@ from waypost.bootstrap.database import worker_url
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.senders import TenantSenders
+from waypost.bootstrap.traced import TracedComposer, TracedDispatch
+from waypost.bootstrap.tracing import tracing_of
 from waypost.delivery.dispatch import Dispatcher, DispatchParts
 from waypost.delivery.lease import Lease
 from waypost.delivery.ports import Telemetry
@@ -90,11 +92,14 @@ async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerato
             identity=identity,
             clock=clock,
         )
+        tracing = tracing_of(settings, "worker")
+        if tracing is not None:
+            stack.callback(tracing.close)
         parts = DispatchParts(
-            store=store,
+            store=TracedDispatch(store, tracing.tracer) if tracing else store,
             delivery=PgDelivery(clock=clock, ring=bell.ring),
             work=work,
-            composer=composer,
+            composer=TracedComposer(composer, tracing.tracer) if tracing else composer,
             senders=senders,
             journal=journal,
             ear=ear,

@@ -89,3 +89,18 @@ async def test_a_child_that_says_it_cannot_run_is_believed(tmp_path: Path) -> No
     with pytest.raises(StartRefusedError) as refusal:
         await child.keep_alive(lambda: None)
     assert refusal.value.exit_code == 78
+
+
+async def test_a_child_that_once_ran_is_not_given_up(tmp_path: Path, keepers: list[asyncio.Task[None]]) -> None:
+    refuses_twice = (
+        "import os, sys, time\nlog = sys.argv[0] + '.pids'\nopen(log, 'a').write('x')\n"
+        "if 1 < os.path.getsize(log) < 4: sys.exit(78)\nwhile True: time.sleep(60)\n"
+    )
+    child, path = child_of(tmp_path, refuses_twice)
+    await child.start()
+    keepers.append(asyncio.create_task(child.keep_alive(lambda: None)))
+    await wait_for(path.with_name(path.name + ".pids"), "x")
+    child.kill()
+    await wait_for(path.with_name(path.name + ".pids"), "xxxx")
+    assert child.pid is not None
+    await child.stop(10)

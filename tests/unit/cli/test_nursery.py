@@ -15,7 +15,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere inter
 CHILD = """
 import json, os, sys
 here = {"argv": sys.argv, "told": os.environ.get("TOLD"), "path": "PATH" in os.environ,
-        "session": os.getsid(0) == os.getpid(), "preloaded": "decimal" in sys.modules, "descriptors": len(os.listdir("/proc/self/fd")), "pid": os.getpid(),
+        "session": os.getsid(0) == os.getpid(), "preloaded": "decimal" in sys.modules,
+        "descriptors": len(os.listdir("/proc/self/fd")), "pid": os.getpid(),
         "name": open("/proc/self/comm").read().strip()}
 open(os.environ["OUT"], "w").write(json.dumps(here))
 if os.environ.get("THEN") == "wait":

@@ -55,6 +55,6 @@ class Line:
                     application_name=self._options.application_name,
                     settings=server_settings(self._options, self._major),
                 )
-            except Misconfigured as error:
+            except (Misconfigured, OSError) as error:
                 raise Unavailable("The database is unreachable.") from error
         return self._connection

@@ -78,15 +78,18 @@ class Child:
     async def keep_alive(self, changed: Callable[[], None]) -> None:
         """Starts it again whenever it ends, and says so to `changed`, until it is stopped.
 
-        Raises `StartRefusedError` when the child says that it cannot run."""
+        Raises `StartRefusedError` when the child says at its first start that it cannot run. Later on, whatever keeps
+        it from running (a database that is just coming back, say) passes."""
         wait = _FIRST_WAIT
+        first = True
         while self._process is not None:
             born = self._clock.monotonic()
             code = await self._process.wait()
             if self._stopping:
                 return
-            if code == Misconfigured.exit_code:
+            if first and code == Misconfigured.exit_code:
                 raise StartRefusedError(code)
+            first = False
             complain(f"The {self.name} ended unexpectedly ({_how(code)}); starting it again.")
             wait = _FIRST_WAIT if self._clock.monotonic() - born > _GROWN_UP_SECONDS else min(_LONGEST_WAIT, wait * 2)
             await self._clock.sleep(wait)

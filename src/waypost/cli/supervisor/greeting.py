@@ -74,6 +74,7 @@ def _print_panel(settings: Settings, mail: CaughtMail | None) -> None:
     command = _command(settings)
     grid = Table.grid(padding=(0, 2))
     rows = [
+        ("Console", f"{settings.api_url}/ (sign in with the key)"),
         ("API", settings.api_url),
         ("API key", settings.api_key.reveal() if settings.api_key else ""),
         ("Tenant", "demo (sandbox: what it sends reaches only the mailbox)"),

@@ -1,0 +1,78 @@
+"""The steps of the road with a span around each, put around their ports.
+
+Attributes are counts and words of ours; exceptions are not recorded, because their words may repeat someone's data.
+"""
+
+from collections.abc import Sequence, Set
+from datetime import datetime
+from uuid import UUID
+
+from opentelemetry.trace import Tracer
+
+from waypost.delivery.model import Claimed, Settlement
+from waypost.delivery.ports import Composed, Composer, DispatchStore, Withheld
+from waypost.kernel.tenancy import Scope
+from waypost.kernel.work import Transaction
+from waypost.notifications.model import Accepted, SubmitCommand
+from waypost.notifications.ports import SubmitCall
+
+
+class TracedSubmit:
+    def __init__(self, submit: SubmitCall, tracer: Tracer) -> None:
+        self._submit = submit
+        self._tracer = tracer
+
+    async def __call__(self, tx: Transaction, scope: Scope, command: SubmitCommand) -> Accepted:
+        with self._tracer.start_as_current_span("submit", record_exception=False) as span:
+            span.set_attribute("waypost.tenant", scope.tenant_id)
+            span.set_attribute("waypost.channel", command.channel.word)
+            accepted = await self._submit(tx, scope, command)
+            span.set_attribute("waypost.notifications", len(accepted.notifications))
+            return accepted
+
+
+class TracedComposer:
+    """Implements `delivery.ports.Composer`."""
+
+    def __init__(self, composer: Composer, tracer: Tracer) -> None:
+        self._composer = composer
+        self._tracer = tracer
+
+    async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed | Withheld]:
+        with self._tracer.start_as_current_span("compose", record_exception=False) as span:
+            span.set_attribute("waypost.notifications", len(claimed))
+            return await self._composer.compose(claimed)
+
+
+class TracedDispatch:
+    """Implements `delivery.ports.DispatchStore`. A claim that finds nothing leaves no span."""
+
+    def __init__(self, store: DispatchStore, tracer: Tracer) -> None:
+        self._store = store
+        self._tracer = tracer
+
+    async def claim_suspect(self, worker_id: UUID, batch_id: UUID) -> Claimed | None:
+        return await self._store.claim_suspect(worker_id, batch_id)
+
+    async def has_suspects(self) -> bool:
+        return await self._store.has_suspects()
+
+    async def claim(self, worker_id: UUID, batch_id: UUID, at_most: int) -> Sequence[Claimed]:
+        span = self._tracer.start_span("claim")
+        claimed = await self._store.claim(worker_id, batch_id, at_most)
+        if claimed:
+            span.set_attribute("waypost.batch", str(batch_id))
+            span.set_attribute("waypost.notifications", len(claimed))
+            span.end()
+        return claimed
+
+    async def settle(
+        self, worker_id: UUID, batch_id: UUID, settlements: Sequence[Settlement], *, whole: bool
+    ) -> Set[UUID]:
+        with self._tracer.start_as_current_span("settle", record_exception=False) as span:
+            span.set_attribute("waypost.batch", str(batch_id))
+            span.set_attribute("waypost.notifications", len(settlements))
+            return await self._store.settle(worker_id, batch_id, settlements, whole=whole)
+
+    async def next_due(self) -> datetime | None:
+        return await self._store.next_due()
