@@ -56,7 +56,12 @@ def create_app(app: App, *, limits: Limits | None = None, registry: CollectorReg
     metrics = HttpMetrics(registry or CollectorRegistry())
     chosen = limits or Limits(per_address=app.settings.requests_per_address, per_key=app.settings.requests_per_key)
     limited = Limited(router, limits=chosen, origin=origin, metrics=metrics)
-    return RequestLog(limited, clock=app.clock, metrics=metrics)
+    logged = RequestLog(limited, clock=app.clock, metrics=metrics)
+    if app.tracer is None:
+        return logged
+    from waypost.api.traces import Traced
+
+    return Traced(logged, app.tracer)
 
 
 def _surroundings(origin: Origin) -> Surroundings:

@@ -5,9 +5,8 @@ Attributes are counts and words of ours; exceptions are not recorded, because th
 
 from collections.abc import Sequence, Set
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
-
-from opentelemetry.trace import Tracer
 
 from waypost.delivery.model import Claimed, Settlement
 from waypost.delivery.ports import Composed, Composer, DispatchStore, Withheld
@@ -16,9 +15,12 @@ from waypost.kernel.work import Transaction
 from waypost.notifications.model import Accepted, SubmitCommand
 from waypost.notifications.ports import SubmitCall
 
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
 
 class TracedSubmit:
-    def __init__(self, submit: SubmitCall, tracer: Tracer) -> None:
+    def __init__(self, submit: SubmitCall, tracer: "Tracer") -> None:
         self._submit = submit
         self._tracer = tracer
 
@@ -34,7 +36,7 @@ class TracedSubmit:
 class TracedComposer:
     """Implements `delivery.ports.Composer`."""
 
-    def __init__(self, composer: Composer, tracer: Tracer) -> None:
+    def __init__(self, composer: Composer, tracer: "Tracer") -> None:
         self._composer = composer
         self._tracer = tracer
 
@@ -47,7 +49,7 @@ class TracedComposer:
 class TracedDispatch:
     """Implements `delivery.ports.DispatchStore`. A claim that finds nothing leaves no span."""
 
-    def __init__(self, store: DispatchStore, tracer: Tracer) -> None:
+    def __init__(self, store: DispatchStore, tracer: "Tracer") -> None:
         self._store = store
         self._tracer = tracer
 

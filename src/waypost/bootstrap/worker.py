@@ -77,10 +77,14 @@ async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerato
         stack.push_async_callback(senders.close)
 
         worker_id = mint(clock)
+        tracing = tracing_of(settings, "worker")
+        if tracing is not None:
+            stack.callback(tracing.close)
         store = PgDispatch(claims=claims, settlements=settlements, suppressions=PgSuppressions(), clock=clock)
+        dispatch = TracedDispatch(store, tracing.tracer) if tracing else store
         workers = PgWorkerLeases(line=leases, code_version=code_version())
         lease = Lease(store=workers, clock=clock, worker_id=worker_id, seconds=settings.lease, tell_time=clock.correct)
-        settler = Settler(store=store, clock=clock, worker_id=worker_id)
+        settler = Settler(store=dispatch, clock=clock, worker_id=worker_id)
         journals = settings.data_dir / _JOURNALS
         journal = JournalFile(journals, worker_id, settings.batch_size * _DEPTH)
         composer = MailComposer(
@@ -92,11 +96,8 @@ async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerato
             identity=identity,
             clock=clock,
         )
-        tracing = tracing_of(settings, "worker")
-        if tracing is not None:
-            stack.callback(tracing.close)
         parts = DispatchParts(
-            store=TracedDispatch(store, tracing.tracer) if tracing else store,
+            store=dispatch,
             delivery=PgDelivery(clock=clock, ring=bell.ring),
             work=work,
             composer=TracedComposer(composer, tracing.tracer) if tracing else composer,

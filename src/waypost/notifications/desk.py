@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from waypost.notifications.activity import ActivityReader
 from waypost.notifications.cancel import Cancel
+from waypost.notifications.ports import SubmitCall
 from waypost.notifications.read import Reader
-from waypost.notifications.submit import Submit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Notifications:
-    submit: Submit
+    submit: SubmitCall
     read: Reader
     cancel: Cancel
     activity: ActivityReader

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from waypost.kernel.tenancy import Scope
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
 from waypost.kernel.work import Transaction
-from waypost.notifications.model import Accepted, Filter, NotificationRow
+from waypost.notifications.model import Accepted, Filter, NotificationRow, SubmitCommand
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +41,10 @@ class TimelineNote:
     event: str
     reason: str
     detail: Mapping[str, object]
+
+
+class SubmitCall(Protocol):
+    async def __call__(self, tx: Transaction, scope: Scope, command: SubmitCommand) -> Accepted: ...
 
 
 class SubmitTelemetry(Protocol):

@@ -175,6 +175,11 @@ class Settings:
         ),
     ] = "auto"
 
+    otlp_endpoint: Annotated[
+        str | None,
+        About(_LOG, readers.web_url, "Where traces go by OTLP over HTTP; needs `waypost[otel]`.", "no traces"),
+    ] = None
+
     url: Annotated[str | None, About(_CLIENT, readers.web_url, "Where the command line finds the API.", _DEV_ENV)] = (
         None
     )
