@@ -7,6 +7,7 @@
 #   make fmt      format the code and sort its imports
 #   make bench    measure beside references on this machine: make bench ARGS="email claim", ARGS=--quick to try
 #   make docs     write the pages that are made from the code
+#   make pictures take the console's pictures in docs/images anew (needs Chromium)
 #   make wheel    build dist/waypost-….whl
 #   make pins     resolve requirements/*.in again (needs uv; UPGRADE=1 takes newer versions)
 #   make clean    remove .venv and everything built, but no data
@@ -20,7 +21,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PINS := requirements/build.txt requirements/base.txt
 
-.PHONY: help up bench test check format lint types imports browser fmt docs wheel pins clean chaos
+.PHONY: help up bench test check format lint types imports browser fmt docs pictures wheel pins clean chaos
 .DEFAULT_GOAL := help
 
 help:
@@ -59,6 +60,9 @@ docs: $(VENV)/.installed
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks $(ARGS)
 
+pictures: $(VENV)/.installed-dev browser
+	$(BIN)/python docs/make_screenshots.py
+
 wheel: $(VENV)/.installed
 	$(BIN)/hatchling build -t wheel
 
@@ -78,7 +82,7 @@ clean:
 
 # Tests that need a browser use the system's Chromium and are skipped by name where there is none.
 browser:
-ifneq ($(wildcard tests/browser/test_*.py),)
+ifneq ($(wildcard tests/surfaces/console/test_*.py),)
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
 	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 		apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium || true; \

@@ -10,7 +10,7 @@ from typing import Final
 
 HEIGHT: Final = 100.0
 _WIDTH_OF_BAR: Final = 0.78
-_NICE: Final = (1, 2, 4, 6, 8, 10)
+_NICE: Final = (1, 2, 3, 4, 5, 6, 8, 10)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +60,7 @@ class Chart:
 
 
 def nice_top(highest: float) -> float:
-    """The next number that halves nicely."""
+    """The next round number."""
     if highest <= 0:
         return 1
     unit = 10 ** math.floor(math.log10(highest))
@@ -98,7 +98,8 @@ def draw(
         columns=columns,
         area=f"M0 {HEIGHT:g} L{line[1:]} L{len(starts)} {HEIGHT:g} Z" if line else "",
         line=line,
-        scale=[show(top), show(top / 2), show(0)] if top > 1 or kind == "overlay" else [show(top), show(0)],
+        # Half a message is nothing to write beside a line.
+        scale=[show(top), show(top / 2), show(0)] if kind == "overlay" or top % 2 == 0 else [show(top), show(0)],
         marks=marks,
         series=series,
         rows=[(start, [show(s.values[place]) for s in series]) for place, start in enumerate(starts) if sums[place]],

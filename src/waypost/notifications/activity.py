@@ -19,7 +19,8 @@ MOST_COUNTED: Final = 50_000
 """Messages counted in one bar; above that it only says so, and a look at a busy day stays cheap."""
 SAMPLE: Final = 100
 """Messages at each end of a bar whose wait is looked up: those in the middle of a burst waited in between."""
-_REMEMBERED_SECONDS: Final = 4.0
+_FRESHEST_SECONDS: Final = 4.0
+_STALEST_SECONDS: Final = 60.0
 _MOST_REMEMBERED: Final = 1_000
 
 
@@ -35,6 +36,11 @@ class Window(Enum):
         self.word = word
         self.step = step
         self.bars = bars
+
+    @property
+    def remembered_seconds(self) -> float:
+        """A sixtieth of a bar, within reason: nobody sees a day's bars move in between."""
+        return min(max(self.step.total_seconds() / 60, _FRESHEST_SECONDS), _STALEST_SECONDS)
 
     def bounds(self, now: datetime) -> list[datetime]:
         """The beginnings of the bars and the end of the last one, on whole steps; `now` lies in the last."""
@@ -102,37 +108,35 @@ class ActivityStore(Protocol):
 
 
 class ActivityReader:
-    """Remembers each answer for a few seconds: many people may have the same page open."""
+    """Remembers the bars for a while, the longer the more they hold: many people may have the same page open."""
 
     def __init__(self, *, store: ActivityStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._seen = ShortMemory[tuple[str, Window], Activity](
-            clock, seconds=_REMEMBERED_SECONDS, most=_MOST_REMEMBERED
-        )
+        self._seen = {
+            window: ShortMemory[str, Sequence[Bar]](clock, seconds=window.remembered_seconds, most=_MOST_REMEMBERED)
+            for window in Window
+        }
 
     async def look(self, tx: Transaction, scope: Scope, window: Window) -> Activity:
         scope.demand(Permission.NOTIFICATIONS_READ)
-        seen = self._seen.recall((tx.tenant_id, window))
-        if seen is not None:
-            return seen
         now = self._clock.now()
+        bars = self._seen[window].recall(tx.tenant_id)
+        if bars is None:
+            bars = await self._count(tx, window, now)
+            self._seen[window].keep(tx.tenant_id, bars)
+        return Activity(window=window, at=now, bars=bars, lanes=await self._store.lanes(tx, now, MOST_COUNTED))
+
+    async def _count(self, tx: Transaction, window: Window, now: datetime) -> Sequence[Bar]:
         bounds = window.bounds(now)
         edges = [first_id_at(moment) for moment in bounds]
         counts = await self._store.counts(tx, edges, MOST_COUNTED)
         waits = await self._store.waits(tx, edges, SAMPLE)
-        held = sorted(await self._store.held(tx))
-        activity = Activity(
-            window=window,
-            at=now,
-            bars=[
-                _bar(start, count, sum(low <= one < high for one in held), wait)
-                for start, low, high, count, wait in zip(bounds, edges, edges[1:], counts, waits, strict=False)
-            ],
-            lanes=await self._store.lanes(tx, now, MOST_COUNTED),
-        )
-        self._seen.keep((tx.tenant_id, window), activity)
-        return activity
+        held = await self._store.held(tx)
+        return [
+            _bar(start, count, sum(low <= one < high for one in held), wait)
+            for start, low, high, count, wait in zip(bounds, edges, edges[1:], counts, waits, strict=False)
+        ]
 
 
 def _bar(start: datetime, counts: Counts, held: int, waits: Waits | None) -> Bar:
