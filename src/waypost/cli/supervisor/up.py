@@ -1,6 +1,7 @@
 """`waypost up`, step by step: ports, data directory, database, demo tenant, then API and worker until it is stopped."""
 
 import asyncio
+import logging
 import sys
 from typing import Final
 
@@ -23,6 +24,8 @@ _SHARED: Final = ("uvloop", "structlog", "waypost.bootstrap.logs", "waypost.boot
 
 
 def main() -> None:
+    # While the database is away, its driver would write a traceback at every try to reconnect.
+    logging.getLogger("asyncpg").setLevel(logging.ERROR)
     try:
         settings = claim_ports(load())
         # Elsewhere forking is not safe, and interpreters are started afresh.
