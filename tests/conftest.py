@@ -22,6 +22,7 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from waypost.adapters.embedded.server import EmbeddedServer, end_leftover
 from waypost.adapters.postgres.dsn import for_database, for_role
@@ -32,6 +33,10 @@ from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import MasterKey
 from waypost.kernel.clock import SystemClock, VirtualClock
+
+# How long an example takes says something about the host's load, not about the code; pytest's time-out bounds each test.
+settings.register_profile("waypost", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("waypost")
 
 TEMPLATE: Final = "waypost_template"
 PASSWORDS: Final = {role: f"password-of-{role}" for role in LOGIN_ROLES}
