@@ -34,7 +34,7 @@ from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import MasterKey
 from waypost.kernel.clock import SystemClock, VirtualClock
 
-# How long an example takes says something about the host's load, not about the code; pytest's time-out bounds each test.
+# How long an example takes tells of the host's load, not of the code; pytest's time-out bounds each test.
 settings.register_profile("waypost", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("waypost")
 
