@@ -55,8 +55,9 @@ EXPECTED = [
 # Only prints values, so that whoever fills templates in a shorter way is met here too.
 PLAIN = "<p class=\"{{ value }}\" title='{{ value }}'>{{ value }}</p><b>{{ thing.deep }}</b>"
 EXPECTED_PLAIN = [("p", ("class", "title")), ("b", ())]
+KINDS = [("full", HTML, EXPECTED), ("plain", PLAIN, EXPECTED_PLAIN)]
 CALM = settings(
-    max_examples=60,
+    max_examples=50,
     deadline=None,
     database=None,
     derandomize=True,
@@ -70,7 +71,7 @@ def assert_only_text(html: str, value: str, expected: list[tuple[str, tuple[str,
     assert "49" in value or "49" not in html
 
 
-@pytest.mark.parametrize(("kind", "source", "expected"), [("full", HTML, EXPECTED), ("plain", PLAIN, EXPECTED_PLAIN)])
+@pytest.mark.parametrize(("kind", "source", "expected"), KINDS, ids=["full", "plain"])
 def test_values_add_no_markup_on_their_way_to_the_recipient(
     kind: str, source: str, expected: list[tuple[str, tuple[str, ...]]], fortress: Any
 ) -> None:
@@ -94,7 +95,7 @@ def test_values_add_no_markup_on_their_way_to_the_recipient(
         assert shown["text"] == f"{value}|{value}"
 
     send()
-    assert len(sent) >= 40
+    assert len(sent) >= 30
     mark = f"<{kind}-".encode()
     fortress.eventually(lambda: sum(mark in mail.people[0] for mail in list(fortress.sink.mail)) >= len(sent))
     for address, value in sent.items():

@@ -170,12 +170,12 @@ async def test_due_lanes_come_fairest_first_and_only_when_due(
         await make_tenant(tenant, status="suspended" if tenant == "bbb" else "active")
     await add_lane(admin, "aaa", NOW - timedelta(minutes=1), vtime=50)
     await add_lane(admin, "bbb", NOW - timedelta(minutes=1), vtime=10)
-    await add_lane(admin, "ccc", NOW + timedelta(minutes=1))
+    await add_lane(admin, "ccc", NOW + timedelta(hours=1))
     await add_lane(admin, "ddd", None)
     worker = await connect("worker")
     rows = await worker.fetch("select tenant_id, active from due_lanes(10)")
     assert [tuple(row) for row in rows] == [("bbb", False), ("aaa", True)]
-    assert await worker.fetchval("select next_lane_due()") == NOW + timedelta(minutes=1)
+    assert await worker.fetchval("select next_lane_due()") == NOW + timedelta(hours=1)
 
 
 async def test_nothing_is_due_next_when_every_lane_is_empty(admin: asyncpg.Connection, connect: Connect):
@@ -208,7 +208,7 @@ async def test_suspects_are_found_oldest_first(admin: asyncpg.Connection, connec
     younger = await add_queued(admin, "aaa", NOW - timedelta(minutes=1), claims=2)
     older = await add_queued(admin, "bbb", NOW - timedelta(minutes=2), claims=3)
     await add_queued(admin, "bbb", NOW - timedelta(minutes=3), claims=1)
-    await add_queued(admin, "bbb", NOW + timedelta(minutes=3), claims=3)
+    await add_queued(admin, "bbb", NOW + timedelta(hours=3), claims=3)
     rows = await (await connect("worker")).fetch("select id from due_suspects(10)")
     assert [row["id"] for row in rows] == [older, younger]
 
