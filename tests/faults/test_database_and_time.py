@@ -109,9 +109,11 @@ def test_a_worker_that_comes_back_begins_nothing_more(stage: Stage, caller: Call
         lambda: all(one["reason"] != "worker_lost" for one in stage.attempts(caller) if one["worker_id"] == late.id),
         "the truth on its attempts",
     )
+    _finish(stage, caller)
 
     account = take_account(stage, sent, [caller])
     assert account.broken([], 0) == []
+    assert account.states == {"dispatched": 50}
     assert account.doubled["transactional"] <= CONNECTIONS
 
 

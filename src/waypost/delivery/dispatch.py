@@ -9,6 +9,7 @@ import random
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -245,7 +246,7 @@ class Dispatcher:
         self, batch: Batch, letters: Sequence[Letter], page: JournalPage, settlements: list[Settlement]
     ) -> None:
         lease = self._parts.lease
-        if self._stopping.is_set() or lease.term != batch.term or not lease.may_start_sending:
+        if self._stopping.is_set() or not lease.may_begin(batch.term):
             now = self._clock.now()
             settlements += [give_back(letter.composed.claimed, now, blamed=False) for letter in letters]
             return
@@ -256,7 +257,7 @@ class Dispatcher:
             blamed = not isinstance(error, Unavailable)
             settlements += [give_back(one.composed.claimed, self._clock.now(), blamed=blamed) for one in letters]
             return
-        answers = await send_all(groups, page, self._cut)
+        answers = await send_all(groups, page, self._cut, partial(lease.may_begin, batch.term))
         now = self._clock.now()
         for letter, answer in answers:
             claimed = letter.composed.claimed

@@ -35,12 +35,17 @@ class Lease:
         self.term = 0
         """Rises whenever the lease may have run out: what was claimed in an earlier term may be somebody else's."""
         self._renewed_at: float | None = None
+        self._begin_until = float("-inf")
         self._steady_since = clock.monotonic()
 
     @property
     def may_start_sending(self) -> bool:
         """While most of the lease is left: what is begun now can end before others take it up."""
         return self._renewed_at is not None and self._age() < self.seconds * _SAFE_SHARE
+
+    def may_begin(self, term: int) -> bool:
+        """The same, for what was claimed in that term. Asked for every message, so it does nothing twice."""
+        return self.term == term and self._clock.monotonic() < self._begin_until
 
     @property
     def may_judge_others(self) -> bool:
@@ -56,6 +61,7 @@ class Lease:
         asked = self._clock.monotonic()
         self._tell_time(await self._store.renew(self._worker_id, self.seconds))
         self._renewed_at = asked
+        self._begin_until = asked + self.seconds * _SAFE_SHARE
 
     async def keep(self) -> None:
         """Beats until cancelled."""

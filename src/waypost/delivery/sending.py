@@ -1,16 +1,17 @@
 """One batch on the wire: what was handed over, what was answered, and what nobody can know."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 import structlog
 
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
-from waypost.channels.ports import EmailSender
+from waypost.channels.ports import EmailSender, Withdrawn
 from waypost.delivery.ports import Composed, JournalPage, Senders
 
+MayBegin = Callable[[], bool]
 _log: Final = structlog.stdlib.get_logger()
 
 
@@ -34,15 +35,20 @@ class Unsent:
 class _Wire:
     """Implements `channels.ports.Wire`: notes in the journal first, then in memory."""
 
-    __slots__ = ("_letters", "_page", "going_at", "outcomes")
+    __slots__ = ("_letters", "_may_begin", "_page", "going_at", "outcomes", "withdrawn")
 
-    def __init__(self, page: JournalPage, letters: Sequence[Letter]) -> None:
+    def __init__(self, page: JournalPage, letters: Sequence[Letter], may_begin: MayBegin) -> None:
+        self._may_begin = may_begin
+        self.withdrawn = False
         self._page = page
         self._letters = letters
         self.going_at = [False] * len(letters)
         self.outcomes: list[Outcome | None] = [None] * len(letters)
 
     def going(self, index: int) -> None:
+        if not self._may_begin():
+            self.withdrawn = True
+            raise Withdrawn
         self._page.going(self._letters[index].place)
         self.going_at[index] = True
 
@@ -55,6 +61,13 @@ class _Wire:
         return [
             outcome or (in_doubt if went else Unsent(blamed=blamed))
             for outcome, went in zip(self.outcomes, self.going_at, strict=True)
+        ]
+
+    def what_was_withdrawn(self, outcomes: Sequence[Outcome]) -> list[Outcome | Unsent]:
+        unsent = Unsent(blamed=False)
+        return [
+            unsent if not went and outcome.kind is OutcomeKind.UNREACHABLE else outcome
+            for outcome, went in zip(outcomes, self.going_at, strict=True)
         ]
 
 
@@ -71,17 +84,18 @@ async def choose_senders(letters: Sequence[Letter], senders: Senders) -> list[tu
 
 
 async def send_all(
-    groups: Sequence[tuple[EmailSender, list[Letter]]], page: JournalPage, cut: asyncio.Event
+    groups: Sequence[tuple[EmailSender, list[Letter]]], page: JournalPage, cut: asyncio.Event, may_begin: MayBegin
 ) -> list[tuple[Letter, Outcome | Unsent]]:
-    """Everything goes out at once; `cut` ends the wait for what has not been answered."""
-    answers = await asyncio.gather(*(_send_group(sender, group, page, cut) for sender, group in groups))
+    """Everything goes out at once; `cut` ends the wait for what has not been answered. `may_begin` is asked before each
+    message goes on the wire: a worker that slept over its lease must not go on where it stopped."""
+    answers = await asyncio.gather(*(_send_group(sender, group, page, cut, may_begin) for sender, group in groups))
     return [pair for answer in answers for pair in answer]
 
 
 async def _send_group(
-    sender: EmailSender, letters: list[Letter], page: JournalPage, cut: asyncio.Event
+    sender: EmailSender, letters: list[Letter], page: JournalPage, cut: asyncio.Event, may_begin: MayBegin
 ) -> list[tuple[Letter, Outcome | Unsent]]:
-    wire = _Wire(page, letters)
+    wire = _Wire(page, letters, may_begin)
     sending = asyncio.ensure_future(sender.send([letter.composed.email for letter in letters], wire))
     cutting = asyncio.ensure_future(cut.wait())
     try:
@@ -99,5 +113,5 @@ async def _send_group(
         _log.error("sender broke down", action="sender_failed", kind=type(error).__name__, rows=len(letters))
         known = wire.what_is_known(OutcomeReason.OTHER, blamed=True)
     else:
-        known = sending.result()
+        known = wire.what_was_withdrawn(sending.result()) if wire.withdrawn else sending.result()
     return list(zip(letters, known, strict=True))

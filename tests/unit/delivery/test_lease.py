@@ -88,3 +88,17 @@ async def test_it_beats_on_while_the_database_is_away() -> None:
     await clock.advance(5)
     assert lease.may_start_sending
     beating.cancel()
+
+
+async def test_a_message_begins_only_in_the_term_of_its_claim_and_while_most_of_the_lease_is_left() -> None:
+    lease, clock, _ = make()
+    assert not lease.may_begin(lease.term)
+    await lease.renew()
+    term = lease.term
+    await clock.advance(19)
+    assert lease.may_begin(term)
+    await clock.advance(2)
+    assert not lease.may_begin(term)
+    await lease.renew()
+    assert not lease.may_begin(term)
+    assert lease.may_begin(lease.term)

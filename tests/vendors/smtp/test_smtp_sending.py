@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from waypost.adapters.vendors.smtp.jobs import wire_form
 from waypost.adapters.vendors.smtp.options import Timeouts
 from waypost.channels.model import OutcomeKind, OutcomeReason, OutgoingEmail
+from waypost.channels.ports import Withdrawn
 
 
 async def test_one_message_arrives(peer, sender_to, wire, mail) -> None:
@@ -194,3 +195,22 @@ def test_nothing_ends_a_message_but_the_final_dot(data: bytes) -> None:
     unstuffed = b"\r\n".join(line.removeprefix(b".") for line in wired.split(b"\r\n"))
     expected = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").replace(b"\n", b"\r\n")
     assert unstuffed == (expected if expected.endswith(b"\r\n") or not expected else expected + b"\r\n")
+
+
+async def test_what_is_withdrawn_does_not_go_and_takes_its_call_with_it(peer, sender_to, mail, noted) -> None:
+    class Lapsing(noted):
+        def going(self, index: int) -> None:
+            if len(self.went) == 3:
+                raise Withdrawn
+            super().going(index)
+
+    sender, lapsing, other = sender_to(peer.port, connections=2), Lapsing(), noted()
+    outcomes, others = await asyncio.gather(
+        sender.send([mail(number) for number in range(20)], lapsing),
+        sender.send([mail(number) for number in range(100, 110)], other),
+    )
+    kinds = [outcome.kind for outcome in outcomes]
+    assert kinds.count(OutcomeKind.ACCEPTED) == 3
+    assert kinds.count(OutcomeKind.UNREACHABLE) == 17
+    assert {outcome.kind for outcome in others} == {OutcomeKind.ACCEPTED}
+    assert len(peer.messages) == 13

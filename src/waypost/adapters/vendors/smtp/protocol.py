@@ -17,6 +17,7 @@ from waypost.adapters.vendors.smtp.options import SmtpOptions
 from waypost.adapters.vendors.smtp.outcomes import Step, accepted, lost, reason_of, refused
 from waypost.adapters.vendors.smtp.replies import Reply, ReplyUnreadable
 from waypost.channels.model import OutcomeReason as Why
+from waypost.channels.ports import Withdrawn
 
 _ONE_WRITE: Final = 256 * 1024
 _BLOCK: Final = 64 * 1024
@@ -48,6 +49,10 @@ class Pool(Protocol):
 
     def give_back(self, job: Job, reason: Why) -> None:
         """Its content was never begun: another connection may take it."""
+        ...
+
+    def withdraw(self, job: Job) -> None:
+        """Neither it nor anything of its call that has not begun may go."""
         ...
 
     def has_ended(self, connection: "Connection") -> None:
@@ -195,11 +200,17 @@ class Connection(Line):
             self._send_content(job)
 
     def _send_content(self, job: Job) -> None:
+        try:
+            job.batch.going(job.index)
+        except Withdrawn:
+            self._envelope_of = None
+            self._pool.withdraw(job)
+            self.break_off(ConnectionAbortedError("The message was withdrawn."))
+            return
         self._envelope_of, self._content_of = None, job
         data = job.email.data if job.email.wire_safe else wire_form(job.email.data)
         self._expected.append(Due.FINAL)
         self._dot_written = False
-        job.batch.going(job.index)
         if len(data) > _ONE_WRITE:
             self._rest_of_content = memoryview(data + b".\r\n")
             self._write_blocks()

@@ -16,6 +16,7 @@ from waypost.channels.model import OutcomeReason as Why
 from waypost.channels.ports import Wire
 
 _MOST_TRIES: Final = 3
+_WITHDRAWN: Final = lost(Why.OTHER, 0, in_doubt=False, words="The message was withdrawn.")
 _CLOSING: Final = lost(Why.CONNECTION, 0, in_doubt=False, words="The sender is closing.")
 
 
@@ -91,6 +92,15 @@ class SmtpSender:
             job.finish(lost(reason, 0, in_doubt=False))
         else:
             self._waiting.appendleft(job)
+
+    def withdraw(self, job: Job) -> None:
+        job.finish(_WITHDRAWN)
+        waiting, self._waiting = self._waiting, deque()
+        for one in waiting:
+            if one.batch is job.batch:
+                one.finish(_WITHDRAWN)
+            else:
+                self._waiting.append(one)
 
     def has_ended(self, connection: Connection) -> None:
         if connection in self._free:
