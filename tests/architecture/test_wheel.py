@@ -37,7 +37,12 @@ def test_the_wheel_says_what_it_needs_and_what_it_starts(wheel: zipfile.ZipFile,
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     info = f"waypost-{project['version']}.dist-info"
     metadata = Parser().parsestr(wheel.read(f"{info}/METADATA").decode())
-    assert set(metadata.get_all("Requires-Dist") or []) == set(project["dependencies"])
+    extras = {
+        f"{needed}; extra == '{name}'"
+        for name, requirements in project["optional-dependencies"].items()
+        for needed in requirements
+    }
+    assert set(metadata.get_all("Requires-Dist") or []) == set(project["dependencies"]) | extras
     assert metadata["License-Expression"] == "Apache-2.0"
     assert "waypost = waypost.cli.main:main" in wheel.read(f"{info}/entry_points.txt").decode()
     assert wheel.read(f"{info}/licenses/LICENSE").decode() == (root / "LICENSE").read_text()
