@@ -51,6 +51,16 @@ def message_id_of(notification_id: UUID, domain: str) -> str:
     return f"{show_ulid(notification_id).lower()}@{domain}"
 
 
+def is_wire_safe(message: bytes) -> bool:
+    """Ends with CR LF, and no line begins with a dot, by anybody's notion of a line: it ends where it should.
+
+    Asked of what the render process made, because content is untrusted there, and a message that ends early lets its
+    rest be read as commands."""
+    return (
+        message.endswith(b"\r\n") and b"\n." not in message and b"\r." not in message and not message.startswith(b".")
+    )
+
+
 def check_headers(headers: Sequence[tuple[str, str]], *, pointer: str) -> Iterator[FieldError]:
     """What is wrong with a caller's own headers, each by its place below `pointer`."""
     if len(headers) > MOST_HEADERS:

@@ -69,6 +69,9 @@ class Mailbox:
 
 _NO_EMAIL: Final = AddressFault(message="This is not an email address. Write it as `name@example.com`.")
 _EMAIL_TOO_LONG: Final = AddressFault(message=f"An email address has at most {LONGEST_EMAIL} characters.")
+_LOCAL_PART_NOT_ASCII: Final = AddressFault(
+    message="Before the `@` only ASCII letters can be delivered everywhere; give another address."
+)
 _NO_PHONE: Final = AddressFault(
     message="This is not a telephone number. Write it with `+` and the country's code, as `+14155550123`."
 )
@@ -96,6 +99,8 @@ def normalise_email(text: str) -> Address | AddressFault:
         checked = validate_email(composed, check_deliverability=False, strict=True, test_environment=True)
     except EmailNotValidError:
         return _NO_EMAIL
+    if not checked.local_part.isascii():
+        return _LOCAL_PART_NOT_ASCII
     spelled = f"{checked.local_part}@{checked.ascii_domain}"
     if len(spelled.encode()) > LONGEST_EMAIL:
         return _EMAIL_TOO_LONG

@@ -10,6 +10,7 @@ from uuid import UUID
 import msgspec
 
 from waypost.channels.model import OutgoingEmail
+from waypost.channels.rules import is_wire_safe
 from waypost.delivery.model import Claimed, State
 from waypost.delivery.ports import Composed, Withheld
 from waypost.kernel.address import split_mailbox
@@ -128,6 +129,6 @@ class MailComposer:
             ),
             envelope_to=(payload.address, *copies),
             data=message,
-            wire_safe=True,
+            wire_safe=is_wire_safe(message),
         )
         return Composed(claimed=claimed, email=email, key=opened.key)

@@ -24,7 +24,7 @@ emails = st.builds(
         ("jane@example.com", "jane@example.com"),
         ("Jane.DOE+News@Example.COM", "jane.doe+news@example.com"),
         ("jane@bücher.example", "jane@xn--bcher-kva.example"),
-        ("JÜRGEN@BÜCHER.example", "jürgen@xn--bcher-kva.example"),
+        ("JURGEN@BÜCHER.example", "jurgen@xn--bcher-kva.example"),
         ("o'neil@example.co.uk", "o'neil@example.co.uk"),
         ("dev@acme.test", "dev@acme.test"),
     ],
@@ -62,6 +62,7 @@ def test_emails_get_their_one_spelling(given_text: str, expected: str) -> None:
         "jane@" + "a" * 64 + ".com",
         "jane@" + "a." * 124 + "com",
         "j@" + ".".join(["ü" * 40] * 5) + ".com",
+        "jürgen@example.com",
     ],
 )
 def test_what_is_no_email_is_refused_without_being_repeated(text: str) -> None:
@@ -69,7 +70,7 @@ def test_what_is_no_email_is_refused_without_being_repeated(text: str) -> None:
     assert isinstance(fault, AddressFault)
     assert fault.code == "invalid_address"
     assert fault.at("/to/email").pointer == "/to/email"
-    assert fault.message in {module._NO_EMAIL.message, module._EMAIL_TOO_LONG.message}
+    assert fault in {module._NO_EMAIL, module._EMAIL_TOO_LONG, module._LOCAL_PART_NOT_ASCII}
 
 
 @given(emails | st.text(max_size=40).map("{}@example.com".format) | st.emails())
