@@ -12,10 +12,11 @@ _LAST_RUN = Path(__file__).with_name("last_run.json")
 _OPENING = """\
 # Performance
 
-Figures mean something only beside a reference that ran in the same minutes on the same machine, so every benchmark has
-one, and rounds of both take turns. A ratio is Waypost's figure over the reference's, the middle of its rounds with the
-lowest and the highest in brackets. `make bench` runs them all on your machine and writes JSON;
-`make bench ARGS="email"` runs one, `make bench ARGS=--quick` only shows that they run.
+Figures mean something only beside a reference that ran in the same minutes on the same machine. Rounds of both take
+turns, and a ratio is Waypost's figure over the reference's: the middle of its rounds, with the lowest and the highest in
+brackets. Only what a person waits for has a goal of its own instead. `make bench` runs them all on your machine and
+writes JSON; `make bench ARGS="email"` runs one, `make bench ARGS=--quick` only shows that they run, and
+`make bench ARGS=--keep` puts its figures on this page.
 """
 
 _HOW = """
@@ -46,7 +47,7 @@ def performance_page() -> str:
         _OPENING,
         f"\nThe run of {report.at[:10]} at commit `{report.commit}`, on {machine.cores} × {machine.processor} with "
         f"{machine.memory_gb:g} GB, {machine.kernel}, Python {machine.python}, PostgreSQL {machine.postgresql}; load "
-        f"average {machine.busy:g} when it began.\n\n",
+        f"average {machine.busy:g} when it began.{_warning(report)}\n\n",
         "| what | measured | reference | ratio | goal | |\n| --- | --- | --- | --- | --- | --- |\n",
         *(_line(entry) for entry in report.entries),
     ]
@@ -54,6 +55,12 @@ def performance_page() -> str:
         parts.append(f"\n## {title[0].upper()}{title[1:]}\n\n| | µs |\n| --- | --- |\n")
         parts.extend(f"| {step.name} | {step.microseconds:.0f} |\n" for step in steps)
     return "".join([*parts, _HOW, "\nThis page is made from the last kept run by `make docs`.\n"])
+
+
+def _warning(report: Report) -> str:
+    if report.machine.busy <= report.machine.cores / 2:
+        return ""
+    return " **The machine was busy with other work**: times and speeds are far from what it can do, ratios waver."
 
 
 def _line(entry: Entry) -> str:
