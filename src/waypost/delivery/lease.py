@@ -72,8 +72,9 @@ class Lease:
                 _log.warning("heartbeat failed", action="heartbeat_failed", kind=type(error).__name__)
             await self._clock.sleep(self.seconds / _BEATS_PER_LEASE)
 
-    async def end(self) -> None:
-        await self._store.sign_off(self._worker_id)
+    async def end(self) -> bool:
+        """False where the database says that the worker still holds something."""
+        return await self._store.sign_off(self._worker_id)
 
     def _age(self) -> float:
         return self._clock.monotonic() - (self._renewed_at or 0.0)

@@ -105,8 +105,8 @@ class WorkerStore(Protocol):
         """Registers or renews; answers with the database's time."""
         ...
 
-    async def sign_off(self, worker_id: UUID) -> None:
-        """Only where the worker holds nothing any more."""
+    async def sign_off(self, worker_id: UUID) -> bool:
+        """Only where the worker holds nothing any more: says whether that was so."""
         ...
 
     async def lost(self, lease_seconds: float) -> Sequence[UUID]:

@@ -15,8 +15,8 @@ _log: Final = structlog.stdlib.get_logger()
 
 
 class OwnJournal(Protocol):
-    def close(self) -> None:
-        """Everything is settled: nothing is left to tell."""
+    def close(self, *, discard: bool) -> None:
+        """`discard`: everything is settled, nothing is left to tell."""
         ...
 
 
@@ -46,7 +46,9 @@ class Worker:
         await self._dispatcher.stop(grace_seconds)
 
     async def _sign_off(self) -> None:
+        signed_off = False
         with suppress(Unavailable):
-            await self._lease.end()
-        self._journal.close()
+            signed_off = await self._lease.end()
+        # A claim whose answer was lost is known only to the database: the journal proves that nothing of it was sent.
+        self._journal.close(discard=signed_off)
         _log.info("worker stopped", action="worker_stopped")

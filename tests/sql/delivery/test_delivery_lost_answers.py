@@ -1,5 +1,6 @@
 """The database did what was asked, and the answer was lost: nothing stays behind with a worker that knows nothing."""
 
+import asyncio
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from waypost.channels.ports import Wire
 from waypost.delivery.model import State
 from waypost.delivery.ports import SettleRefused
 from waypost.delivery.strays import Strays
+from waypost.delivery.upkeep import Upkeep
+from waypost.delivery.worker import Worker
 from waypost.kernel.errors import Unavailable
 from waypost.kernel.ids import mint
 from waypost.kernel.vocabulary import Category
@@ -109,6 +112,30 @@ async def test_a_batch_that_could_not_be_settled_stays_in_hand(office: Any) -> N
         await office.until(sent)
     assert await strays_of(kit, dispatcher.in_hand).give_back() == 0
     assert await office.count("attempts", "outcome is null") == 1
+
+
+async def test_a_worker_that_stops_before_it_knew_of_its_claim_leaves_its_journal(office: Any, tmp_path: Path) -> None:
+    ids = await office.submit(4, category=Category.MARKETING)
+    kit, heir = await office.worker(), await office.worker()
+    journal = JournalFile(tmp_path, kit.id, slots=8)
+    dispatcher = kit.dispatcher(office, Vendor(), store=DeafOnce(kit.store, "claim"), journal=journal)
+    worker = Worker(
+        dispatcher=dispatcher,
+        lease=kit.lease,
+        upkeep=Upkeep(store=kit.upkeep, rescue=kit.rescue(), clock=kit.clock),
+        journal=journal,
+    )
+    running = asyncio.create_task(worker.run())
+
+    async def claimed() -> bool:
+        return await office.count("claims") == 1
+
+    await office.until(claimed)
+    await worker.stop(1.0)
+    await running
+    assert await office.count("claims") == 1
+    assert await heir.rescue(shelf=Shelf(tmp_path)).by_journals() == 4
+    assert set((await office.states(ids)).values()) == {State.QUEUED}
 
 
 class Journal:

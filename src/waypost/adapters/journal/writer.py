@@ -55,9 +55,9 @@ class JournalFile:
             HELD.pack_into(self._memory, slot, one.id.bytes, one.n, _HELD)
         return Page(self._memory, taken, self._free)
 
-    def close(self) -> None:
+    def close(self, *, discard: bool = True) -> None:
         """Where everything is settled nothing is left to tell; otherwise the notes stay for the next worker."""
-        if len(self._free) * SLOT_BYTES == len(self._memory) - HEADER_BYTES:
+        if discard and len(self._free) * SLOT_BYTES == len(self._memory) - HEADER_BYTES:
             self._path.unlink(missing_ok=True)
         self._memory.close()
         os.close(self._file)

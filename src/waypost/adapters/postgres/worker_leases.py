@@ -31,9 +31,9 @@ class PgWorkerLeases:
                 _SQL["renew"], worker_id, socket.gethostname(), os.getpid(), self._code, lease
             )
 
-    async def sign_off(self, worker_id: UUID) -> None:
+    async def sign_off(self, worker_id: UUID) -> bool:
         async with self._line.use() as connection:
-            await connection.execute(_SQL["sign_off"], worker_id)
+            return await connection.fetchval(_SQL["sign_off"], worker_id) is not None
 
     async def lost(self, lease_seconds: float) -> Sequence[UUID]:
         async with self._line.use() as connection:

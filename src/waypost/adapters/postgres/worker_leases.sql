@@ -8,7 +8,7 @@ returning now()
 -- name: sign_off
 -- tenant: all workers belong to no tenant
 -- A worker that still holds something stays known until others have taken it over.
-delete from workers where id = $1 and not exists (select from waypost.abandoned_claims($1))
+delete from workers where id = $1 and not exists (select from waypost.abandoned_claims($1)) returning id
 
 -- name: is_known
 -- tenant: all workers belong to no tenant
