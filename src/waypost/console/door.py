@@ -15,7 +15,7 @@ from waypost.console.rendering import Renderer
 from waypost.console.surroundings import RequestRecord, Surroundings
 from waypost.console.visit import Document, Fields, Page, Redirect, Shown, Unchanged, View, Visit
 from waypost.kernel import ids
-from waypost.kernel.errors import Forbidden, RateLimited, Unauthenticated, Unavailable, WaypostError
+from waypost.kernel.errors import Forbidden, NotFound, RateLimited, Unauthenticated, Unavailable, WaypostError
 from waypost.tenants.sessions import Session
 
 SIGN_IN: Final = "/sign-in"
@@ -83,7 +83,7 @@ class Door:
                 app=self._app,
                 session=session,
                 tx=tx,
-                path={name: value[:_LONGEST_SEGMENT] for name, value in request.path_params.items()},
+                path=_path_of(request),
                 query=query,
                 form=form,
                 token=token,
@@ -144,6 +144,13 @@ class Door:
             return ASGIResponse(status_code=401, headers={"hx-redirect": SIGN_IN, **_HEADERS}, cookies=cookies)
         wanted = request.url.path if request.method == "GET" else "/"
         return _redirect(SIGN_IN if wanted == "/" else f"{SIGN_IN}?next={quote(wanted, safe='/')}", *cookies)
+
+
+def _path_of(request: AnyRequest) -> dict[str, str]:
+    for value in request.path_params.values():
+        if len(value) > _LONGEST_SEGMENT or not value.isprintable():
+            raise NotFound("Nothing here has this id.")
+    return dict(request.path_params)
 
 
 def _redirect(to: str, *cookies: Cookie) -> ASGIResponse:

@@ -200,3 +200,21 @@ async def test_a_secret_is_copied(sign_in: Any, site: Any) -> None:
     secret = await page.locator("#secret").inner_text()
     assert secret.startswith("wp_test_")
     assert await page.evaluate("navigator.clipboard.readText()") == secret
+
+
+async def test_what_is_being_read_is_left_alone(sign_in: Any, site: Any) -> None:
+    await send(site.api)
+    page = await sign_in()
+    await page.clock.install()
+    await page.goto(f"{site.url}/")
+    summary = page.locator("#open-throughput")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    await summary.click()
+    await page.clock.fast_forward(25_000)
+    assert asked == []
+    async with page.expect_request("**/?window=1h"):
+        await summary.click()
+        await page.clock.fast_forward(11_000)
+    await page.wait_for_load_state("networkidle")
+    assert await page.evaluate("document.activeElement.id") == "open-throughput"

@@ -382,3 +382,34 @@ async def test_the_overview_counts_what_was_accepted(open_browser: Open, acme: A
         page = (await browser.get(f"/?window={window}")).text
         assert "2 messages accepted" in page
         assert "1 waiting, 1 suppressed" in page
+
+
+@pytest.mark.parametrize("junk", ["%00", "%FF", "x" * 300, "%F0%9F%92%A5", "a%0Ab", "%27%22%3E%3Cb%3E", "-1"])
+async def test_junk_in_a_path_or_a_query_is_refused_or_ignored(open_browser: Open, acme: Any, junk: str) -> None:
+    browser = await open_browser(acme.key)
+    for page in ALL_PAGES:
+        if page.method == "GET":
+            path = re.sub(r"{\w+}", junk, page.path)
+            query = "&".join(
+                f"{name}={junk}" for name in ("cursor", "status", "recipient", "id", "tab", "window", "seen")
+            )
+            for asked in (path, f"{path}?{query}", f"{path}?{junk}"):
+                answer = await browser.get(asked)
+                assert answer.status_code < 500, asked
+                assert "<b>" not in answer.text
+
+
+async def test_a_tenant_on_its_way_out_leaves_a_way_out(open_browser: Open, platform: Any, acme: Any) -> None:
+    browser = await open_browser(acme.key)
+    await platform.ok("PATCH", "/v1/tenants/acme", {"status": "deleting"})
+    refused = await browser.get("/")
+    assert refused.status_code == 403
+    assert unescape('action="/sign-out"') in unescape(refused.text)
+
+
+async def test_a_suspended_tenant_is_read_and_nothing_else(open_browser: Open, platform: Any, acme: Any) -> None:
+    browser = await open_browser(acme.key)
+    await platform.ok("PATCH", "/v1/tenants/acme", {"status": "suspended"})
+    assert (await browser.get("/messages")).status_code == 200
+    assert 'href="/keys"' not in unescape((await browser.get("/messages")).text)
+    assert (await browser.get("/keys/new")).status_code == 403

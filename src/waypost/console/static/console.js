@@ -2,12 +2,12 @@
 (() => {
   "use strict";
 
-  // Nobody looks, so nothing is asked; a pause is a pause.
+  // Nobody looks, so nothing is asked; a pause is a pause; and what someone has opened to read is left alone.
   document.addEventListener("htmx:beforeRequest", (event) => {
     const asking = event.detail.elt;
     if (!asking.hasAttribute("data-live")) return;
     const paused = document.querySelector("[data-pause][aria-pressed=true]");
-    if (document.hidden || paused) event.preventDefault();
+    if (document.hidden || paused || asking.querySelector("details[open]")) event.preventDefault();
   });
 
   document.addEventListener("click", async (event) => {
