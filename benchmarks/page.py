@@ -13,7 +13,7 @@ _OPENING = """\
 # Performance
 
 Figures mean something only beside a reference that ran in the same minutes on the same machine. Rounds of both take
-turns, and a ratio is Waypost's figure over the reference's: the middle of its rounds, with the lowest and the highest in
+turns, and a ratio is Waypost's figure over the reference's: the middle of its rounds, lowest and highest in
 brackets. Only what a person waits for has a goal of its own instead. `make bench` runs them all on your machine and
 writes JSON; `make bench ARGS="email"` runs one, `make bench ARGS=--quick` only shows that they run, and
 `make bench ARGS=--keep` puts its figures on this page.
