@@ -63,7 +63,7 @@ def test_an_answer_lost_after_the_commit_is_given_again(stage: Stage, caller: Ca
 
 
 def test_twenty_twins_and_a_kill_have_one_effect_and_one_answer(stage: Stage, caller: Caller, people: People) -> None:
-    for wait in (0.01, 0.05, 0.15):
+    for wait in (0.02, 0.1):
         before = _notifications(stage, caller)
         key, body = uuid4().hex, message(people(50), "marketing")
         with ThreadPoolExecutor(20) as twins:
