@@ -35,9 +35,9 @@ def test_every_end_is_counted_by_its_kind() -> None:
     metrics.rescued([returned])
     value = registry.get_sample_value
     assert value("waypost_claimed_total") == 3
-    assert value("waypost_settled_total", {"channel": "email", "result": "accepted"}) == 2
-    assert value("waypost_settled_total", {"channel": "email", "result": "ended"}) == 1
-    assert value("waypost_settled_total", {"channel": "email", "result": "returned"}) == 1
+    assert value("waypost_settled_total", {"channel": "email", "result": "accepted", "reason": ""}) == 2
+    assert value("waypost_settled_total", {"channel": "email", "result": "expired", "reason": "expired"}) == 1
+    assert value("waypost_settled_total", {"channel": "email", "result": "returned", "reason": ""}) == 1
     assert value("waypost_attempt_seconds_sum", {"channel": "email"}) == 0.5
     assert value("waypost_rescued_total", {"result": "returned"}) == 1
     assert b"tenant-of-somebody" not in generate_latest(registry)
