@@ -12,6 +12,7 @@ from uuid import UUID
 
 import pytest
 
+from waypost.adapters.journal.shelf import Shelf
 from waypost.delivery.model import State
 from waypost.kernel.vocabulary import Category
 
@@ -66,6 +67,10 @@ async def test_killed_workers_lose_nothing_and_double_no_marketing(office: Any, 
     in_doubt = await office.count("attempts", "outcome = 5 and reason = 'worker_lost'")
     assert len(unconfirmed) + doubled <= in_doubt <= KILLS * WIRES
     assert await office.count("claims") == await office.count("queue") == 0
+    # A dead worker's journal stays until its lease has run out: its last claim may still be committed.
+    heir = await office.worker()
+    await office.admin.execute("update workers set lease_until = now() - interval '1 second' where id <> $1", heir.id)
+    assert await heir.rescue(shelf=Shelf(journals)).by_journals() == 0
     assert os.listdir(journals) == []  # noqa: PTH208
 
 
