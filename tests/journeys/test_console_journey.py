@@ -1,8 +1,11 @@
 """One person, one browser, one real `waypost up`: sign in, watch a message arrive, look at it, read its story."""
 
+from pathlib import Path
 from typing import Any
 
 from waypost.client import Message
+
+AXE = Path(__file__).parents[1] / "surfaces" / "console" / "axe" / "axe.min.js"
 
 
 async def test_a_message_is_watched_from_its_acceptance_to_the_mailbox(browser: Any, up: Any, client: Any) -> None:
@@ -32,6 +35,8 @@ async def test_a_message_is_watched_from_its_acceptance_to_the_mailbox(browser: 
     await page.get_by_role("link", name="Mailbox").click()
     await page.get_by_role("link", name="For Reader’s eyes").first.click()
     await page.frame_locator("iframe.preview").get_by_role("heading", name="Seen by Reader").wait_for()
+    await page.evaluate(AXE.read_text())
+    assert (await page.evaluate("axe.run(document, { iframes: false })"))["violations"] == []
 
 
 async def test_a_platform_key_looks_at_the_demo_tenant(browser: Any, up: Any) -> None:

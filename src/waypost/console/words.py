@@ -59,7 +59,7 @@ _REASONS: Final = {
     "recipient_erased": "the recipient has been erased",
     "render_failed": "the content could not be rendered",
     "slow_down": "the mail server asked us to slow down",
-    "suppressed": "the address is on the suppression list",
+    "suppressed": "the address is suppressed",
     "tenant_inactive": "the tenant is not active",
     "timeout": "the mail server did not answer in time",
     "tls": "no safe connection could be made",

@@ -18,6 +18,21 @@ SHIFTS = """() => new Promise((done) => {
 })"""
 
 
+def listen(page: Any) -> list[str]:
+    """What the page asks for from now on; the browser itself may still want the icon."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/assets/" not in request.url else None)
+    return asked
+
+
+async def violations(page: Any) -> list[str]:
+    await page.evaluate(AXE)
+    result = await page.evaluate(
+        "(tags) => axe.run(document, { iframes: false, runOnly: { type: 'tag', values: tags } })", TAGS
+    )
+    return [f"{one['id']} {[node['html'][:160] for node in one['nodes']]}" for one in result["violations"]]
+
+
 async def send(api: Any, **fields: Any) -> str:
     message = {
         "to": {"id": "jane-7", "email": "jane@example.com", "attributes": {"first_name": "Jane"}},
@@ -78,13 +93,7 @@ async def test_axe_finds_nothing(sign_in: Any, site: Any, furnished: list[str], 
     found: list[str] = []
     for path in furnished:
         await page.goto(site.url + path)
-        await page.evaluate(AXE)
-        result = await page.evaluate(
-            "(tags) => axe.run(document, { iframes: false, runOnly: { type: 'tag', values: tags } })", TAGS
-        )
-        found += [
-            f"{path}: {one['id']} {[node['html'][:160] for node in one['nodes']]}" for one in result["violations"]
-        ]
+        found += [f"{path}: {one}" for one in await violations(page)]
         too_wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         if too_wide > 0:
             found.append(f"{path}: {too_wide} px too wide")
@@ -93,14 +102,33 @@ async def test_axe_finds_nothing(sign_in: Any, site: Any, furnished: list[str], 
     assert [text for text in complaints if "404 (Not Found)" not in text] == []
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_axe_finds_nothing_where_keys_are_made_and_tenants_chosen(
+    sign_in: Any, site: Any, platform: Any, scheme: str
+) -> None:
+    page = await sign_in(platform.key, scheme=scheme, width=360)
+    await page.wait_for_url("**/tenants")
+    assert await violations(page) == []
+    await page.goto(f"{site.url}/keys/new")
+    await page.get_by_label("Name").fill("shop backend")
+    await page.get_by_role("button", name="Make the key").click()
+    await page.get_by_text("Name at least one scope.").wait_for()
+    assert await violations(page) == []
+    await page.get_by_label("audit:read").check()
+    await page.get_by_role("button", name="Make the key").click()
+    await page.get_by_role("heading", name="Here is the key").wait_for()
+    assert await violations(page) == []
+    await page.goto(f"{site.url}/keys")
+    await page.get_by_text("Revoke", exact=True).first.click()
+    assert await violations(page) == []
+
+
 @pytest.mark.parametrize("path", ["/sign-in", "/assets/nothing"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_axe_finds_nothing_outside(browser: Any, site: Any, path: str, scheme: str) -> None:
     page = await (await browser.new_context(color_scheme=scheme)).new_page()
     await page.goto(site.url + path)
-    await page.evaluate(AXE)
-    result = await page.evaluate("(tags) => axe.run({ runOnly: { type: 'tag', values: tags } })", TAGS)
-    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in result["violations"]] == []
+    assert await violations(page) == []
 
 
 async def test_axe_would_find_something(browser: Any) -> None:
@@ -135,8 +163,7 @@ async def test_a_pause_is_a_pause(sign_in: Any, site: Any) -> None:
     page = await sign_in()
     await page.goto(f"{site.url}/messages")
     await page.get_by_role("button", name="Pause").click()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    asked = listen(page)
     await page.wait_for_timeout(2_600)
     assert asked == []
 
@@ -208,8 +235,7 @@ async def test_what_is_being_read_is_left_alone(sign_in: Any, site: Any) -> None
     await page.clock.install()
     await page.goto(f"{site.url}/")
     summary = page.locator("#open-throughput")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    asked = listen(page)
     await summary.click()
     await page.clock.fast_forward(25_000)
     assert asked == []
