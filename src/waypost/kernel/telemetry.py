@@ -105,9 +105,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "settle_waits": Action(level="warning", sentence="Outcomes are kept in memory until the database is back."),
     "settle_refused": Action(level="error", sentence="A settlement could not be written even in its plainest form."),
     "settled_plainly": Action(level="warning", sentence="A settlement was written without the vendor's words."),
-    "settled_late": Action(
-        level="warning", sentence="A settlement came after its lease; only its attempt moved."
-    ),
+    "settled_late": Action(level="warning", sentence="A settlement came after its lease; only its attempt moved."),
     "left_unsettled": Action(level="error", sentence="A stopping worker left outcomes to its journal."),
     "stray_given_back": Action(level="warning", sentence="A claim whose answer was lost was given back."),
     "heartbeat_failed": Action(level="warning", sentence="A worker's lease could not be renewed."),
