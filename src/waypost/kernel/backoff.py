@@ -1,4 +1,4 @@
-"""How long to wait before trying again: growing steps with full jitter, so what failed together is not retried together."""
+"""How long to wait before trying again: growing steps with full jitter, so that failures do not return together."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta

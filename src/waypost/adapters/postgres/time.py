@@ -1,5 +1,6 @@
 """What time the database has."""
 
+import asyncio
 from datetime import datetime
 from typing import Final
 
@@ -15,7 +16,7 @@ _PATIENCE_SECONDS: Final = 5.0
 
 async def database_time(pool: Pool) -> datetime:
     try:
-        async with pool.acquire(timeout=_PATIENCE_SECONDS) as connection:
-            return await connection.fetchval(_SQL["now"], timeout=_PATIENCE_SECONDS)
+        async with asyncio.timeout(_PATIENCE_SECONDS), pool.acquire() as connection:
+            return await connection.fetchval(_SQL["now"])
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
         raise Unavailable("The database did not answer.") from error
