@@ -94,13 +94,15 @@ class Sessions:
     async def _seal(self, kept: _Kept, request_id: str) -> OpenedSession:
         session = await self._session(kept, request_id)
         sealed = (await self._platform_key()).seal(msgspec.msgpack.encode(kept), _PLACE)
-        return OpenedSession(token=base64.urlsafe_b64encode(sealed).decode().rstrip("="), session=session)
+        return OpenedSession(token=_spelled(sealed), session=session)
 
     async def _unseal(self, token: str) -> _Kept:
         if len(token) > _LONGEST_TOKEN or not token.isascii():
             raise _ended()
         try:
             sealed = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+            if _spelled(sealed) != token:
+                raise _ended()  # base64 has several spellings of the same bytes; only ours is a token
             kept = _decoder.decode((await self._platform_key()).open(sealed, _PLACE))
         except (SealBroken, binascii.Error, msgspec.DecodeError):
             raise _ended() from None
@@ -132,6 +134,10 @@ class Sessions:
             async with self._work.begin(PLATFORM) as tx:
                 self._key = await self._keyring.of(tx)
         return self._key
+
+
+def _spelled(sealed: bytes) -> str:
+    return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 
 
 def _ended() -> Unauthenticated:

@@ -22,8 +22,13 @@ Make = Callable[..., RenderJob]
 
 def children() -> set[int]:
     """The render processes that this one has started."""
-    alive = (child for child in psutil.Process().children() if child.status() != psutil.STATUS_ZOMBIE)
-    return {child.pid for child in alive if "waypost.adapters.render.child" in child.cmdline()}
+    return {
+        process.pid
+        for process in psutil.process_iter(["ppid", "status", "cmdline"])
+        if process.info["ppid"] == os.getpid()
+        and process.info["status"] != psutil.STATUS_ZOMBIE
+        and "waypost.adapters.render.child" in (process.info["cmdline"] or ())
+    }
 
 
 async def test_parts_are_rendered_and_text_is_derived(pool: RenderPool, job: Make) -> None:
@@ -223,3 +228,13 @@ async def test_variables_are_checked_by_pointer_without_values(pool: RenderPool)
     assert [(f.pointer, f.message) for f in await pool.validate(schema, {"name": 7, "order": {"total": 1}})] == [
         ("/name", "must be a string")
     ]
+
+
+async def test_a_child_of_a_large_process_is_not_worn_from_birth(pool: RenderPool, job: Make) -> None:
+    # On Linux a process inherits the greatest size its parent ever had, as what `getrusage` answers.
+    ballast = bytearray(RenderLimits().worn_rss_bytes + 16 * 1024 * 1024)
+    ballast[::4096] = b"x" * len(ballast[::4096])
+    await pool.render([job("1")])
+    (child,) = children()
+    await pool.render([job("2")])
+    assert children() == {child}

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from waypost.adapters.render import wire
-from waypost.adapters.render.confinement import PROGRESS_BYTES, CpuBudget, confine
+from waypost.adapters.render.confinement import PROGRESS_BYTES, CpuBudget, OwnMemory, confine
 from waypost.adapters.render.content_check import check_content
 from waypost.adapters.render.engine import RenderRefused
 from waypost.adapters.render.limits import RenderLimits
@@ -148,7 +148,7 @@ def main() -> None:
     limits = wire.limits_decoder.decode(first)
     # The pool reads stderr until the greeting, to tell why a child does not start; what comes later may hold content.
     os.dup2(0, 2)
-    budget = CpuBudget(limits, memoryview(page).cast("I"))
+    budget = CpuBudget(limits, memoryview(page).cast("I"), OwnMemory())
     workshop = _Workshop(limits, budget)
     greeting = _rehearse(workshop)
     confine(limits)

@@ -15,7 +15,6 @@ NOBODY: Final = 0xFFFF_FFFF
 """In the progress page: no item is being worked on."""
 
 _MOST_OPEN_FILES: Final = 16
-_RSS_UNIT: Final = 1 if sys.platform == "darwin" else 1024
 
 
 def confine(limits: RenderLimits) -> None:
@@ -37,14 +36,29 @@ def _use_up_descriptors() -> None:
         return
 
 
+class OwnMemory:
+    """How much of its memory this process holds now. Made before `confine`, because nothing can be opened after it.
+
+    Not the greatest it ever held: on Linux a process begins with its parent's, however small it is itself."""
+
+    def __init__(self) -> None:
+        self._statm = os.open("/proc/self/statm", os.O_RDONLY) if sys.platform == "linux" else None
+
+    def resident(self) -> int:
+        if self._statm is None:
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return int(os.pread(self._statm, 100, 0).split()[1]) * resource.getpagesize()
+
+
 class CpuBudget:
     """Counts the CPU time of a batch, and has the kernel kill this process when one item takes more than it may.
 
     `progress` is shared with the pool: it tells which item was being worked on when the process died.
     """
 
-    def __init__(self, limits: RenderLimits, progress: memoryview) -> None:
+    def __init__(self, limits: RenderLimits, progress: memoryview, memory: "OwnMemory") -> None:
         self._limits = limits
+        self._memory = memory
         self._progress = progress
         self._batch_began = 0.0
         self._item_began = 0.0
@@ -78,5 +92,4 @@ class CpuBudget:
             self._slow.append(self._progress[0])
 
     def _is_worn(self, items_done: int) -> bool:
-        resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
-        return resident > self._limits.worn_rss_bytes or items_done > self._limits.worn_items
+        return self._memory.resident() > self._limits.worn_rss_bytes or items_done > self._limits.worn_items
