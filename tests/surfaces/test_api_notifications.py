@@ -257,3 +257,14 @@ async def test_a_thousand_recipients_in_one_call(acme: Any, admin: asyncpg.Conne
     assert [one["recipient_id"] for one in sent["notifications"]] == [one["id"] for one in everyone]
     assert await admin.fetchval("select count(*) from queue") == 1000
     assert await admin.fetchval("select count(*) from template_versions") == 1
+
+
+async def test_the_actor_is_not_told_what_they_did(acme: Any) -> None:
+    content = {"subject": "A new comment", "text": "Read it."}
+    people = [{"id": "ann", "email": "ann@example.com"}, {"id": "bob", "email": "bob@example.com"}]
+    answer = await acme.ok("POST", "/v1/notifications", {"to": people, "actor": "ann", "content": content})
+    assert [one["recipient_id"] for one in answer["notifications"]] == ["bob"]
+    alone = {"to": "ann", "actor": "ann", "content": content}
+    nobody = await acme.ok("POST", "/v1/notifications", alone, headers={"Idempotency-Key": "only-ann"})
+    assert nobody["notifications"] == []
+    assert (await acme.ok("GET", f"/v1/requests/{nobody['request_id']}"))["notifications"] == []

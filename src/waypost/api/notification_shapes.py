@@ -60,6 +60,10 @@ class NewNotification(Shape):
         str | To | list[str | To],
         Meta(description="The id of a recipient that is known, an object, or a list of up to 1,000 of these."),
     ]
+    actor: (
+        Annotated[str, Meta(max_length=128, description="Your id of who caused it; left out where `to` names them.")]
+        | None
+    ) = None
     content: ContentShape | None = None
     template: Annotated[str, Meta(description="The key of a published template.")] | None = None
     variables: Annotated[JsonMap, Meta(description="Above the recipient's attributes.")] = field(default_factory=dict)
@@ -149,6 +153,7 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
     return SubmitCommand(
         to=tuple(_target(member) for member in members),
         to_is_list=isinstance(body.to, list),
+        actor=body.actor,
         channel=CHANNELS[body.channel],
         content=body.content.content() if body.content else None,
         template=body.template,

@@ -24,6 +24,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One call to send. Give either `content` (`subject` with `html`, `text` or both) or `template`."""
 
     to: Target | Sequence[Target]
+    actor: str | None = None
+    """Your id of who caused it; left out where `to` names them."""
     content: Mapping[str, str] | None = None
     template: str | None = None
     variables: JsonObject | None = None

@@ -21,6 +21,8 @@ class SubmitCommand:
     to: tuple[Target, ...]
     to_is_list: bool = True
     """Decides how a refusal points at a member: `/to/3/email` or `/to/email`."""
+    actor: str | None = None
+    """Who caused it, by the caller's id: left out where `to` names them."""
     channel: Channel = Channel.EMAIL
     content: Content | None = None
     template: str | None = None

@@ -62,10 +62,12 @@ class Submit:
         check_command(command, now)
         chosen = await self._choose_content(tx, command)
         timing = choose_timing(command, chosen.category, now)
-        people = await self._resolver.resolve(tx, command.to, command.channel, is_list=command.to_is_list)
+        named = await self._resolver.resolve(tx, command.to, command.channel, is_list=command.to_is_list)
+        people = [person for person in named if person.external_id != command.actor]
         await self._check_rendering(tx, command, chosen, people)
-        drafts = await self._draft(tx, command, chosen, timing, people, now)
-        accepted = await self._keep(tx, scope, command, drafts, now)
+        request_id = mint(self._clock)
+        drafts = await self._draft(tx, request_id, command, chosen, timing, people, now)
+        accepted = await self._keep(tx, scope, request_id, command, drafts, now)
         self._telemetry.accepted(accepted, self._clock.monotonic() - begun)
         return accepted
 
@@ -95,6 +97,8 @@ class Submit:
         self, tx: Transaction, command: SubmitCommand, chosen: Chosen, people: Sequence[Resolved]
     ) -> None:
         """Renders once for everyone, so that a missing variable is refused at the door and not found at dispatch."""
+        if not people:
+            return
         jobs = [
             RenderJob(
                 tenant_id=tx.tenant_id,
@@ -112,6 +116,7 @@ class Submit:
     async def _draft(
         self,
         tx: Transaction,
+        request_id: UUID,
         command: SubmitCommand,
         chosen: Chosen,
         timing: Timing,
@@ -121,7 +126,6 @@ class Submit:
         facts = await self._delivery.gate_facts(
             tx, command.channel, [(person.recipient_id, person.address_id) for person in people]
         )
-        request_id = mint(self._clock)
         drafts: list[Draft] = []
         for person, fact in zip(people, facts, strict=True):
             verdict = decide(fact, category=chosen.category, expires_at=timing.expires_at, now=now)
@@ -129,12 +133,17 @@ class Submit:
         return drafts
 
     async def _keep(
-        self, tx: Transaction, scope: Scope, command: SubmitCommand, drafts: Sequence[Draft], now: datetime
+        self,
+        tx: Transaction,
+        scope: Scope,
+        request_id: UUID,
+        command: SubmitCommand,
+        drafts: Sequence[Draft],
+        now: datetime,
     ) -> Accepted:
         """Stores what is new; what the same key already sent to the same person is answered, not sent again."""
         earlier = await self._earlier(tx, command, drafts, now)
         fresh = [one for one in drafts if one.person.recipient_id not in earlier]
-        request_id = drafts[0].row.request_id
         ids = [earlier.get(one.person.recipient_id, one.row.id) for one in drafts]
         await self._store.add(tx, request_id, scope.key_id, ids, [one.row for one in fresh])
         await self._note_verdicts(tx, fresh, now)
@@ -159,7 +168,7 @@ class Submit:
     async def _earlier(
         self, tx: Transaction, command: SubmitCommand, drafts: Sequence[Draft], now: datetime
     ) -> dict[UUID, UUID]:
-        if command.idempotency_key is None:
+        if command.idempotency_key is None or not drafts:
             return {}
         wanted = {one.person.recipient_id: one.row.id for one in drafts}
         key = f"api:{command.idempotency_key}"
