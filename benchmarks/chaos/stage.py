@@ -257,6 +257,10 @@ class Stage:
         caller.tenant_id = tenant_id
         return caller
 
+    def retire_tenants(self) -> None:
+        """Nothing that still waits for one of them is ever sent."""
+        self.query("update waypost.tenants set status = 'suspended' where id <> '_platform'")
+
     def attempts(self, caller: Caller) -> list[Any]:
         """Every attempt of a tenant: notification, n, outcome, reason, worker."""
         return self.query(

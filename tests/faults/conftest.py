@@ -21,6 +21,8 @@ def stage(whole_stage: Stage) -> Iterator[Stage]:
     yield whole_stage
     whole_stage.sink.behave_well()
     whole_stage.stop_workers()
+    # What one test leaves to be tried again later must not go out in the middle of another.
+    whole_stage.retire_tenants()
 
 
 @pytest.fixture

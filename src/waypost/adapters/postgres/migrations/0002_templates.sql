@@ -1,0 +1,3 @@
+-- oldest_code: 1
+-- Templates: versions, locales, layouts and partials.
+do $$ begin end $$;

@@ -1,0 +1,3 @@
+-- oldest_code: 1
+-- Topics, preferences, consent, suppression.
+do $$ begin end $$;

@@ -1,0 +1,3 @@
+-- oldest_code: 1
+-- Events, triggers, timers.
+do $$ begin end $$;

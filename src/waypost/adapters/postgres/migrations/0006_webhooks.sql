@@ -1,0 +1,3 @@
+-- oldest_code: 1
+-- The relay and outgoing webhooks.
+do $$ begin end $$;

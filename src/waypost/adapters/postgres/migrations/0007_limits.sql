@@ -1,0 +1,3 @@
+-- oldest_code: 1
+-- Rate limits and dispatch batches.
+do $$ begin end $$;

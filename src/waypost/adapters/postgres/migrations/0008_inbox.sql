@@ -1,0 +1,3 @@
+-- oldest_code: 1
+-- The in-app inbox.
+do $$ begin end $$;
