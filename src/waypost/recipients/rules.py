@@ -12,6 +12,7 @@ from msgspec import UnsetType
 from waypost.kernel.address import Address, AddressFault, normalise
 from waypost.kernel.errors import FieldError
 from waypost.kernel.jsontypes import JsonObject, JsonValue
+from waypost.kernel.locale_tag import spell_locale
 from waypost.kernel.vocabulary import Channel
 from waypost.recipients.model import PHONE, CheckedFields, RecipientFields, RecipientKind
 
@@ -24,10 +25,6 @@ MOST_ADDRESSES: Final = 10
 """Of one recipient on one channel; the one given longest ago makes room."""
 
 _EXTERNAL_ID: Final = re.compile(r"[A-Za-z0-9._:@|+=~-]{1,128}\Z")
-_LOCALE: Final = re.compile(
-    r"(?P<language>[A-Za-z]{2,3})(?:-(?P<script>[A-Za-z]{4}))?(?:-(?P<region>[A-Za-z]{2}|[0-9]{3}))?"
-    r"(?P<variants>(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3})){0,2})\Z"
-)
 
 
 def check_external_id(text: str, pointer: str) -> Iterator[FieldError]:
@@ -50,7 +47,7 @@ def check_fields(fields: RecipientFields, pointer: str) -> tuple[CheckedFields, 
         errors.append(FieldError(pointer=f"{pointer}/kind", code="invalid_kind", message=message))
     locale = fields.locale
     if isinstance(locale, str):
-        locale = _spell_locale(locale)
+        locale = spell_locale(locale)
         if locale is None:
             message = "Write a language tag such as `en`, `de-AT` or `zh-Hant-TW`."
             errors.append(FieldError(pointer=f"{pointer}/locale", code="invalid_locale", message=message))
@@ -109,15 +106,6 @@ def _addresses(
             errors.append(found.at(f"{pointer}/{name}"))
         else:
             yield channel, found
-
-
-def _spell_locale(text: str) -> str | None:
-    match = _LOCALE.match(text)
-    if match is None:
-        return None
-    script, region = match["script"] or "", match["region"] or ""
-    parts = (match["language"].lower(), script.title(), region.upper(), match["variants"].lower().strip("-"))
-    return "-".join(part for part in parts if part)
 
 
 @cache
