@@ -30,6 +30,7 @@ class SkipReason(StrEnum):
     RECIPIENT_ERASED = "recipient_erased"
     SUPPRESSED = "suppressed"
     OPTED_OUT = "opted_out"
+    THROTTLED = "throttled"
 
     @property
     def code(self) -> int:
