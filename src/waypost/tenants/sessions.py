@@ -4,8 +4,6 @@ The token holds the key under the platform's own key, so nothing is stored here 
 use goes through `Access` again, so a session ends with its key.
 """
 
-import base64
-import binascii
 import hmac
 import secrets
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ import msgspec
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Forbidden, NotFound, Unauthenticated
 from waypost.kernel.tenancy import PLATFORM, Permission, Scope
+from waypost.kernel.tokens import spell, unspell
 from waypost.kernel.vault import Keyring, SealBroken, TenantKey
 from waypost.kernel.work import Work
 from waypost.tenants.access import Access
@@ -94,17 +93,15 @@ class Sessions:
     async def _seal(self, kept: _Kept, request_id: str) -> OpenedSession:
         session = await self._session(kept, request_id)
         sealed = (await self._platform_key()).seal(msgspec.msgpack.encode(kept), _PLACE)
-        return OpenedSession(token=_spelled(sealed), session=session)
+        return OpenedSession(token=spell(sealed), session=session)
 
     async def _unseal(self, token: str) -> _Kept:
-        if len(token) > _LONGEST_TOKEN or not token.isascii():
+        sealed = unspell(token, longest=_LONGEST_TOKEN)
+        if sealed is None:
             raise _ended()
         try:
-            sealed = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
-            if _spelled(sealed) != token:
-                raise _ended()  # base64 has several spellings of the same bytes; only ours is a token
             kept = _decoder.decode((await self._platform_key()).open(sealed, _PLACE))
-        except (SealBroken, binascii.Error, msgspec.DecodeError):
+        except (SealBroken, msgspec.DecodeError):
             raise _ended() from None
         if kept.ends_at <= self._clock.now():
             raise _ended()
@@ -134,10 +131,6 @@ class Sessions:
             async with self._work.begin(PLATFORM) as tx:
                 self._key = await self._keyring.of(tx)
         return self._key
-
-
-def _spelled(sealed: bytes) -> str:
-    return base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 
 
 def _ended() -> Unauthenticated:
