@@ -12,16 +12,33 @@ from waypost.kernel.errors import FieldError
 from waypost.kernel.tenancy import Scope
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
-from waypost.templates.model import Content, JsonObject, JsonValue, Template, VersionState
+from waypost.templates.model import (
+    Content,
+    Fragment,
+    JsonObject,
+    JsonValue,
+    LocaleSource,
+    Profile,
+    Template,
+    VersionState,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContentReport:
-    """What a check found: `errors` point into the content (`/subject`, `/html`, `/text`)."""
+    """What a check found: `errors` point into what was given (`/subject`, `/html`, `/text`, `/json`; of a source also
+    `/preheader`, `/body`, `/layout`)."""
 
     errors: tuple[FieldError, ...]
     mentioned: frozenset[str]
-    """Top-level names the content reads, so that only those attributes are frozen into a notification."""
+    """What the content reads, so that only this is frozen into a notification (`templates.context`): top-level names
+    (`first_name`), and of the recipient and the tenant each member (`recipient.timezone`, `tenant.name`) or, where the
+    template decides while it runs, all of it (`recipient`). A filter that speaks the recipient's language reads
+    `recipient.locale` and `recipient.timezone`."""
+    content: Content | None = None
+    """What `compile` made, where there are no errors."""
+    warnings: tuple[FieldError, ...] = ()
+    """What an author should know and may ignore."""
 
 
 class MailHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +63,9 @@ class RenderJob(msgspec.Struct, frozen=True, kw_only=True):
     content: Content
     context: JsonObject
     """Plain data only."""
+    locale: str | None = None
+    """The recipient's: dates, numbers and money are written in it. Unknown ones fall back, they never fail."""
+    timezone: str | None = None
     head: MailHead | None = None
     """Set when a whole message is wanted (`compose`)."""
 
@@ -55,6 +75,8 @@ class RenderedParts:
     subject: str
     html: str | None
     text: str
+    json: str | None = None
+    preheader: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,11 +88,24 @@ class RenderFailure:
     `render_too_large` | `header_refused`"""
     message: str
     pointer: str = ""
-    """The part of the content that failed (`/subject`, `/html`, `/text`), where it is known."""
+    """The part of the content that failed (`/subject`, `/html`, `/text`, `/json`), where it is known."""
 
 
 class Renderer(Protocol):
     async def check(self, tenant_id: str, content: Content) -> ContentReport: ...
+
+    async def compile(
+        self,
+        tenant_id: str,
+        source: LocaleSource,
+        *,
+        profile: Profile = Profile.JINJA,
+        layout: str | None = None,
+        fragments: Mapping[str, Fragment] | None = None,
+    ) -> ContentReport:
+        """Makes a content of a source, once, before it is stored. `fragments` are all the layouts and partials that it
+        may use, by name (`templates.fragments` tells which those are); there is no other way to reach one."""
+        ...
 
     async def validate(self, schema: JsonObject, variables: Mapping[str, object]) -> Sequence[FieldError]:
         """Errors of the variables against their JSON Schema, pointers relative to the variables. Empty when fine."""

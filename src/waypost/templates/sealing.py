@@ -6,15 +6,35 @@ from uuid import UUID
 import msgspec
 
 from waypost.kernel.vault import TenantKey
-from waypost.templates.model import Content, Version
+from waypost.templates.model import Content, Direction, Profile, Version
 from waypost.templates.ports import SealedVersion
 
 _PURPOSE: Final = "template-content"
-_decoder: Final = msgspec.msgpack.Decoder(tuple[str, str | None, str | None])
+
+
+class _Stored(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """The order never changes; what is new comes last and has a default."""
+
+    subject: str
+    html: str | None = None
+    text: str | None = None
+    json: str | None = None
+    preheader: str | None = None
+    profile: Profile = Profile.JINJA
+    direction: Direction = Direction.LTR
+    locale: str | None = None
+
+
+_decoder: Final = msgspec.msgpack.Decoder(_Stored)
 
 
 def encode(content: Content) -> bytes:
-    return msgspec.msgpack.encode((content.subject, content.html, content.text))
+    return msgspec.msgpack.encode(msgspec.convert(content, _Stored, from_attributes=True))
+
+
+def decode(raw: bytes) -> Content:
+    stored = _decoder.decode(raw)
+    return Content(**{name: getattr(stored, name) for name in _Stored.__struct_fields__})
 
 
 def hash_of(key: TenantKey, content: Content) -> bytes:
@@ -26,13 +46,12 @@ def seal(key: TenantKey, tenant_id: str, version_id: UUID, content: Content) -> 
 
 
 def open_version(key: TenantKey, tenant_id: str, sealed: SealedVersion) -> Version:
-    subject, html, text = _decoder.decode(key.open(sealed.content, _place(tenant_id, sealed.id)))
     return Version(
         id=sealed.id,
         template_id=sealed.template_id,
         number=sealed.number,
         state=sealed.state,
-        content=Content(subject=subject, html=html, text=text),
+        content=decode(key.open(sealed.content, _place(tenant_id, sealed.id))),
         variables_schema=sealed.variables_schema,
         created_at=sealed.created_at,
         published_at=sealed.published_at,

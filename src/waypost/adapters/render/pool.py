@@ -5,6 +5,7 @@ lives only while there is work for it. A new schema is always judged there: it c
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Final, TypeVar
 
@@ -19,7 +20,7 @@ from waypost.adapters.render.process import ProcessLost, RenderProcess
 from waypost.adapters.render.suspicion import Suspicion
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import FieldError
-from waypost.templates.model import Content, JsonObject
+from waypost.templates.model import Content, Format, Fragment, JsonObject, LocaleSource, Profile
 from waypost.templates.ports import ContentReport, RenderedParts, RenderFailure, RenderJob
 
 _Result = TypeVar("_Result")
@@ -64,6 +65,28 @@ class RenderPool:
         if answer.toll.slow:
             self._suspicion.set_apart(tenant_id, None)
         return ContentReport(errors=_field_errors(answer.faults), mentioned=frozenset(answer.mentioned))
+
+    async def compile(
+        self,
+        tenant_id: str,
+        source: LocaleSource,
+        *,
+        profile: Profile = Profile.JINJA,
+        layout: str | None = None,
+        fragments: Mapping[str, Fragment] | None = None,
+    ) -> ContentReport:
+        is_html = source.format is Format.HTML
+        content = Content(
+            subject=source.subject,
+            html=source.body if is_html else None,
+            text=source.text if is_html else source.body,
+            preheader=source.preheader,
+            profile=profile,
+            direction=source.direction,
+            locale=source.locale,
+        )
+        report = await self.check(tenant_id, content)
+        return replace(report, content=None if report.errors else content)
 
     async def validate(self, schema: JsonObject, variables: Mapping[str, object]) -> Sequence[FieldError]:
         raw = wire.encoder.encode(schema)

@@ -1,0 +1,59 @@
+"""What a content may read. It is frozen when a message is accepted, so the message can be made again for ever."""
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Final
+
+from waypost.templates.model import JsonObject, JsonValue
+
+_OF_THE_RECIPIENT: Final = ("id", "locale", "timezone")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reader:
+    """The person whom a content is rendered for, as `recipient` shows them."""
+
+    id: str
+    locale: str | None
+    timezone: str | None
+    attributes: JsonObject = field(repr=False)
+
+
+def build_context(
+    mentioned: AbstractSet[str], *, variables: JsonObject, reader: Reader | None, tenant: JsonObject | None
+) -> dict[str, JsonValue]:
+    """`variables` flat; below them the recipient's attributes of the same name, `recipient` and `tenant`; of all but
+    the variables only what the content mentions. A null among the recipient's own is left out: it reads as missing."""
+    context: dict[str, JsonValue] = {}
+    if reader is not None:
+        attributes = reader.attributes
+        context = {name: attributes[name] for name in mentioned if name in attributes}
+        if about := _recipient(reader, mentioned):
+            context["recipient"] = about
+    if tenant is not None and (house := _members("tenant", tenant, mentioned)):
+        context["tenant"] = house
+    return {**context, **variables}
+
+
+def speaks(mentioned: AbstractSet[str]) -> bool:
+    """Does the content need to know the recipient's language and time zone?"""
+    return "recipient.locale" in mentioned or "recipient" in mentioned
+
+
+def _recipient(reader: Reader, mentioned: AbstractSet[str]) -> dict[str, JsonValue]:
+    if not any(name.startswith("recipient") for name in mentioned):
+        return {}
+    own = {name: value for name in _OF_THE_RECIPIENT if (value := getattr(reader, name)) is not None}
+    everything: JsonObject = {**reader.attributes, **own}
+    about = _members("recipient", everything, mentioned)
+    if "recipient" in mentioned or "recipient.attributes" in mentioned:
+        about["attributes"] = reader.attributes
+    elif nested := _members("recipient.attributes", reader.attributes, mentioned):
+        about["attributes"] = nested
+    return about
+
+
+def _members(space: str, members: JsonObject, mentioned: AbstractSet[str]) -> dict[str, JsonValue]:
+    if space in mentioned:
+        return dict(members)
+    return {name: value for name, value in members.items() if f"{space}.{name}" in mentioned}
