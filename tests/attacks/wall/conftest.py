@@ -29,7 +29,8 @@ def an_id(at: datetime = NOW) -> UUID:
 
 def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
     """One row of each table for a tenant, in an order that foreign keys allow."""
-    recipient, template, notification = an_id(at), an_id(at), an_id(at)
+    recipient, template, version, notification = an_id(at), an_id(at), an_id(at), an_id(at)
+    listed, job = an_id(at), an_id(at)
     times = {"created_at": at, "updated_at": at}
     who = {"tenant_id": tenant}
     return {
@@ -44,9 +45,19 @@ def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
         "suppressions": {**who, "id": an_id(at), "channel": 1, "hash": HASH, "masked": "m", "reason": "manual",
                          "source": "s", "created_at": at},
         "gate_changes": {**who, "recipient_id": recipient},
+        "recipient_tags": {**who, "recipient_id": recipient, "tag": "t"},
+        "lists": {**who, "id": listed, "key": "k", "title": "t", **times},
+        "list_members": {**who, "list_id": listed, "recipient_id": recipient, "added_at": at},
+        "erasures": {**who, "id_hash": HASH, "recipient_id": recipient, "id": an_id(at), "erased_at": at,
+                     "certificate": "c"},
+        "jobs": {**who, "id": job, "kind": "import", "state": "waiting", "spec": b"s", "actor": "a", "created_at": at,
+                 "served_at": at},
+        "job_files": {**who, "job_id": job, "file": "upload", "n": 0, "content": b"c"},
         "templates": {**who, "id": template, "key": "k", "channel": 1, "category": 1, "name": "n", **times},
-        "template_versions": {**who, "id": an_id(at), "template_id": template, "number": 1, "state": "draft",
-                              "content": b"c", "content_hash": b"h", "created_at": at},
+        "template_versions": {**who, "id": version, "template_id": template, "number": 1, "semver": "1.0.0",
+                              "source": "tenant", "state": "draft", "content": b"c", "content_hash": b"h",
+                              "created_at": at},
+        "template_contents": {**who, "version_id": version, "locale": "en", "content": b"c"},
         "requests": {**who, "id": an_id(at), "key_id": an_id(at), "notification_ids": [notification]},
         "notifications": {**who, "id": notification, "retention": 1, "request_id": an_id(at),
                           "recipient_id": recipient, "channel": 1, "category": 1, "priority": 1, "status": 2,

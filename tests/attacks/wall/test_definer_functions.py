@@ -26,6 +26,8 @@ RESOLVERS = {
     "lost_workers": WORKER,
     "abandoned_claims": WORKER,
     "tenants_to_purge": WORKER,
+    "due_jobs": WORKER,
+    "jobs_to_tidy": WORKER,
 }
 MAINTENANCE = {"ensure_partitions": WORKER, "default_partition_rows": API | WORKER | {"waypost_dba"}}
 NOW = datetime.now(UTC)
@@ -280,6 +282,8 @@ PROMISED = {
     "lost_workers": {"worker_id"},
     "abandoned_claims": {"tenant_id", "id", "channel", "priority"},
     "tenants_to_purge": {"tenant_id"},
+    "due_jobs": {"tenant_id", "id"},
+    "jobs_to_tidy": {"tenant_id", "id"},
 }
 
 

@@ -205,8 +205,27 @@ begin
 end
 $$;
 
+-- Whose long work waits, or was left by a worker that is gone? Who waited longest comes first.
+create function waypost.due_jobs(p_at_most integer)
+returns table (tenant_id text, id uuid)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select j.tenant_id, j.id from waypost.jobs j
+    where j.state in ('waiting', 'running') and (j.state = 'waiting' or j.lease_until < now())
+    order by j.served_at limit p_at_most
+$$;
+
+-- Whose jobs keep files past their time?
+create function waypost.jobs_to_tidy(p_at_most integer)
+returns table (tenant_id text, id uuid)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select j.tenant_id, j.id from waypost.jobs j where j.files_until < now() order by j.files_until limit p_at_most
+$$;
+
 grant execute on function waypost.api_key_owner(bytea), waypost.tenant_directory(text, integer, text),
     waypost.tenant_of_notification(uuid) to waypost_api;
+grant execute on function waypost.due_jobs(integer), waypost.jobs_to_tidy(integer) to waypost_worker;
 grant execute on function waypost.due_lanes(integer), waypost.next_lane_due(), waypost.sleeping_lanes(),
     waypost.due_suspects(integer), waypost.queue_standing(integer), waypost.lost_workers(interval), waypost.abandoned_claims(uuid),
     waypost.tenants_to_purge(text, timestamptz, integer) to waypost_worker;

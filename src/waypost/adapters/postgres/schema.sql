@@ -74,7 +74,7 @@ create index idempotency_keys_by_age on idempotency_keys (created_at);
 create table recipients (
     tenant_id    text not null references tenants (id),
     id           uuid not null,
-    external_id  text not null,
+    external_id  text collate "C" not null,
     kind         text not null check (kind in ('user', 'guest', 'vendor', 'anonymous')),
     locale       text,
     timezone     text,
@@ -456,9 +456,312 @@ grant usage, select on all sequences in schema waypost to waypost_dba;
 
 -- ── 0002 templates ──────────────────────────────────────────────────────────────────────────────────────────────────
 
+-- A platform's template (tenant `_platform`) is read by every tenant once it is published, and overridden by key and channel.
+alter table templates
+    add column kind           text not null default 'message' check (kind in ('message', 'layout', 'partial')),
+    add column topic          text check (length(topic) between 1 and 100),
+    add column default_locale text not null default 'en' check (length(default_locale) between 2 and 35),
+    add column revision       integer not null default 1,
+    add column published_at   timestamptz,
+    add column archived_at    timestamptz,
+    add check (channel between 1 and 7),
+    add check (category between 1 and 6),
+    add check (length(name) between 1 and 200),
+    add check (length(key) between 1 and 100);
+comment on column templates.revision is 'grows with every change of the template or its versions: the ETag';
+comment on column templates.published_at is 'when a version was first published; which version is sent is said by the versions alone';
+
+alter table template_versions
+    add column semver         text check (semver ~ '^(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$'),
+    add column source         text check (source in ('platform', 'tenant', 'ai_drafted')),
+    add column profile        text not null default 'jinja' check (profile in ('jinja', 'liquid')),
+    add column locales        text[] not null default '{}',
+    add column fallback_chain text[] not null default '{}',
+    add column provenance     jsonb not null default '{}',
+    add column created_by     uuid,
+    add column approved_by    text check (length(approved_by) between 1 and 200),
+    add column approved_at    timestamptz,
+    add check ((semver is null) = (state = 'inline')),
+    add check ((source is null) = (state = 'inline')),
+    add check ((approved_by is null) = (approved_at is null)),
+    add check (state <> 'active' or published_at is not null),
+    -- What a model wrote is sent by nobody before a named person has approved it.
+    add check (source is distinct from 'ai_drafted' or published_at is null or approved_by is not null);
+create unique index template_versions_semver on template_versions (tenant_id, template_id, semver) where template_id is not null;
+comment on column template_versions.content is 'sealed: the sources as they were written, or the inline content of a call';
+
+-- What is sent, one row for each locale of a published version: compiled once, with its layout and partials inside.
+create table template_contents (
+    tenant_id    text not null,
+    version_id   uuid not null,
+    locale       text not null,
+    content      bytea not null,
+    primary key (tenant_id, version_id, locale),
+    foreign key (tenant_id, version_id) references template_versions (tenant_id, id)
+);
+alter table template_contents enable row level security;
+alter table template_contents force row level security;
+create policy tenant on template_contents using (tenant_id = current_setting('app.tenant_id', true))
+    with check (tenant_id = current_setting('app.tenant_id', true));
+
+-- Drafts of the platform and the contents of its own calls stay its own.
+create policy platform on templates for select to waypost_api, waypost_worker
+    using (tenant_id = '_platform' and published_at is not null and current_setting('app.tenant_id', true) <> '');
+create policy platform on template_versions for select to waypost_api, waypost_worker
+    using (tenant_id = '_platform' and published_at is not null and current_setting('app.tenant_id', true) <> '');
+create policy platform on template_contents for select to waypost_api, waypost_worker
+    using (tenant_id = '_platform' and current_setting('app.tenant_id', true) <> '');
+
+grant update (topic, default_locale, revision, published_at, archived_at) on templates to waypost_api;
+grant update (approved_by, approved_at) on template_versions to waypost_api;
+grant select, insert on template_contents to waypost_api;
+grant select on template_contents to waypost_worker;
+grant select, insert, update, delete on template_contents to waypost_dba;
+
 -- ── 0003 recipients ─────────────────────────────────────────────────────────────────────────────────────────────────
 
+-- A merged recipient stays as a row of its own: its id leads to the one it became, and what was sealed under its key for
+-- messages long gone can still be read there.
+alter table recipients add merged_into uuid;
+alter table recipients add foreign key (tenant_id, merged_into) references recipients (tenant_id, id);
+create index recipients_merged on recipients (tenant_id, merged_into) where merged_into is not null;
+
+create table recipient_tags (
+    tenant_id    text not null,
+    recipient_id uuid not null,
+    tag          text collate "C" not null check (length(tag) between 1 and 64),
+    primary key (tenant_id, recipient_id, tag),
+    foreign key (tenant_id, recipient_id) references recipients (tenant_id, id)
+);
+create index recipient_tags_by_tag on recipient_tags (tenant_id, tag, recipient_id);
+
+create table lists (
+    tenant_id    text not null references tenants (id),
+    id           uuid not null,
+    key          text collate "C" not null,
+    title        text not null check (length(title) between 1 and 200),
+    version      integer not null default 1,
+    created_at   timestamptz not null,
+    updated_at   timestamptz not null,
+    primary key (tenant_id, id),
+    unique (tenant_id, key)
+);
+
+create table list_members (
+    tenant_id    text not null,
+    list_id      uuid not null,
+    recipient_id uuid not null,
+    added_at     timestamptz not null,
+    primary key (tenant_id, list_id, recipient_id),
+    foreign key (tenant_id, list_id) references lists (tenant_id, id) on delete cascade,
+    foreign key (tenant_id, recipient_id) references recipients (tenant_id, id)
+);
+create index list_members_of_recipient on list_members (tenant_id, recipient_id);
+
+-- Who was erased. Kept with the backups and replayed after a restore; the id is only a keyed hash.
+create table erasures (
+    tenant_id    text not null references tenants (id),
+    id_hash      text not null check (length(id_hash) = 71),
+    recipient_id uuid not null,
+    id           uuid not null,
+    erased_at    timestamptz not null,
+    certificate  text,
+    primary key (tenant_id, id_hash)
+);
+create unique index erasures_by_id on erasures (tenant_id, id) where certificate is not null;
+create index erasures_of_recipient on erasures (tenant_id, recipient_id);
+comment on column erasures.certificate is 'as it was signed; null for the ids that had been merged into the one erased';
+
+-- Long work, done by the workers in small steps: what has been done and where to go on is written with each step.
+create table jobs (
+    tenant_id    text not null references tenants (id),
+    id           uuid not null,
+    kind         text not null check (kind ~ '^[a-z_]{1,40}$'),
+    state        text not null check (state in ('uploading', 'waiting', 'running', 'finished', 'failed', 'cancelled')),
+    spec         bytea not null,
+    place        jsonb not null default '{}',
+    done         bigint not null default 0,
+    total        bigint,
+    result       jsonb not null default '{}',
+    error        text,
+    actor        text not null,
+    cancel_asked boolean not null default false,
+    created_at   timestamptz not null,
+    started_at   timestamptz,
+    finished_at  timestamptz,
+    files_until  timestamptz,
+    served_at    timestamptz not null,
+    worker_id    uuid,
+    lease_until  timestamptz,
+    failures     smallint not null default 0,
+    primary key (tenant_id, id)
+) with (fillfactor = 70);
+create index jobs_open on jobs (served_at) where state in ('waiting', 'running');
+create index jobs_with_files on jobs (files_until) where files_until is not null;
+comment on column jobs.spec is 'what is to be done, sealed under the tenant''s key';
+comment on column jobs.place is 'where the next step begins; the kind knows what it means';
+comment on column jobs.served_at is 'when it last had a turn: the one that waited longest is next';
+comment on column jobs.files_until is 'when its files go, and of an upload that never ended, the job too';
+
+create table job_files (
+    tenant_id    text not null,
+    job_id       uuid not null,
+    file         text not null check (file in ('upload', 'report', 'result')),
+    n            integer not null,
+    content      bytea storage external not null,
+    primary key (tenant_id, job_id, file, n),
+    foreign key (tenant_id, job_id) references jobs (tenant_id, id) on delete cascade
+);
+
+-- So that an erasure finds the copies of what was sent.
+alter table mailbox add notification_id uuid;
+create index mailbox_of_notification on mailbox (tenant_id, notification_id);
+
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['recipient_tags', 'lists', 'list_members', 'erasures', 'jobs', 'job_files'] loop
+        execute format('alter table %I enable row level security', name);
+        execute format('alter table %I force row level security', name);
+        execute format('create policy tenant on %I using (tenant_id = current_setting(''app.tenant_id'', true)) '
+                       'with check (tenant_id = current_setting(''app.tenant_id'', true))', name);
+    end loop;
+end
+$$;
+
+create policy resolver on jobs for select to waypost_resolver using (true);
+grant select (tenant_id, id, state, created_at, served_at, lease_until, files_until) on jobs to waypost_resolver;
+
+grant select, insert, delete on recipient_tags, list_members to waypost_api, waypost_worker;
+grant select, insert, update, delete on lists to waypost_api;
+grant select, insert on lists to waypost_worker;
+grant select, insert on erasures to waypost_api;
+grant select on erasures to waypost_worker;
+grant select, insert, update, delete on jobs, job_files to waypost_api;
+grant select, update, delete on jobs to waypost_worker;
+grant select, insert, delete on job_files to waypost_worker;
+grant insert, update on recipients, addresses to waypost_worker;
+-- A merge moves what still waits to the one recipient left, sealed under that one's key.
+grant update (recipient_id, address_id, payload) on notifications to waypost_api;
+
+grant select, insert, update, delete on recipient_tags, lists, list_members, erasures, jobs, job_files to waypost_dba;
+
 -- ── 0004 consent ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+alter table suppressions drop constraint suppressions_reason_check;
+alter table suppressions
+    add constraint suppressions_reason_check check (reason in ('hard_bounce', 'soft_bounce', 'complaint', 'invalid_address',
+        'opt_out', 'manual', 'compliance', 'rate_limit')),
+    add column topic  text not null default '',
+    add column spared text[] not null default '{}',
+    add column notes  text check (length(notes) between 1 and 1000),
+    add column sealed bytea,
+    add check (reason = 'opt_out' or topic = '' and spared = '{}');
+comment on column suppressions.topic is 'of an opt-out: what it is about; empty for all marketing';
+comment on column suppressions.spared is 'of an opt-out from all marketing: topics that were consented to since';
+comment on column suppressions.sealed is 'only of the platform''s own: the address, so that tenants made later are covered too';
+-- Places for each address: its owner's opt-outs, one per topic, and the gravest of all other reasons; none hides another.
+drop index suppressions_in_force;
+create unique index suppressions_in_force on suppressions (tenant_id, channel, hash, (reason = 'opt_out'), topic)
+    where released_at is null;
+
+-- What the platform has suppressed, under each tenant's own keyed hash: made and taken back for all tenants at once.
+create table platform_suppressions (
+    tenant_id      text not null references tenants (id),
+    channel        smallint not null,
+    hash           text not null check (length(hash) = 71),
+    suppression_id uuid not null,
+    expires_at     timestamptz,
+    primary key (tenant_id, channel, hash)
+);
+create index platform_suppressions_of on platform_suppressions (tenant_id, suppression_id);
+
+create table topics (
+    tenant_id    text not null references tenants (id),
+    key          text collate "C" not null check (key ~ '^[a-z0-9][a-z0-9._-]{0,63}$'),
+    title        text not null check (length(title) between 1 and 200),
+    description  text check (length(description) between 1 and 2000),
+    category     smallint not null check (category between 1 and 6),
+    opted_in     boolean not null,
+    mandatory    boolean not null default false,
+    position     integer not null default 0,
+    channels     jsonb not null default '{}',
+    version      integer not null default 1,
+    created_at   timestamptz not null,
+    updated_at   timestamptz not null,
+    primary key (tenant_id, key),
+    check (not mandatory or opted_in and category <> 5)
+);
+comment on column topics.channels is 'channel → whether it is opted in there by default, where that differs from opted_in';
+
+-- What a recipient has chosen; whatever is not here is as the topic and the tenant say.
+create table recipient_preferences (
+    tenant_id    text not null,
+    recipient_id uuid not null,
+    channels     jsonb not null default '{}',
+    quiet_start  smallint check (quiet_start between 0 and 1439),
+    quiet_end    smallint check (quiet_end between 0 and 1439),
+    version      integer not null default 1,
+    updated_at   timestamptz not null,
+    primary key (tenant_id, recipient_id),
+    foreign key (tenant_id, recipient_id) references recipients (tenant_id, id),
+    check ((quiet_start is null) = (quiet_end is null))
+);
+comment on column recipient_preferences.quiet_start is 'minutes from local midnight; equal to quiet_end: never quiet';
+
+-- Every word about consent, in order. Nobody may change or remove one: each row's proof covers the one before it.
+create table consents (
+    tenant_id    text not null,
+    recipient_id uuid not null,
+    n            integer not null check (n > 0),
+    id           uuid not null,
+    channel      smallint not null,
+    topic        text not null,
+    state        text not null check (state in ('pending', 'granted', 'withdrawn')),
+    source       text not null,
+    text_version text,
+    at           timestamptz not null,
+    proof        bytea not null check (length(proof) = 32),
+    primary key (tenant_id, recipient_id, n),
+    foreign key (tenant_id, recipient_id) references recipients (tenant_id, id)
+);
+comment on column consents.topic is 'empty for all marketing';
+-- Where each history ends, so that its last rows cannot go missing unseen either.
+create table consent_heads (
+    tenant_id    text not null,
+    recipient_id uuid not null,
+    n            integer not null,
+    proof        bytea not null check (length(proof) = 32),
+    primary key (tenant_id, recipient_id),
+    foreign key (tenant_id, recipient_id) references recipients (tenant_id, id)
+);
+
+-- What a notification is about, for the gate and for its unsubscribe link.
+alter table notifications add column topic text;
+alter type claimed_row add attribute topic text;
+
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['platform_suppressions', 'topics', 'recipient_preferences', 'consents', 'consent_heads'] loop
+        execute format('alter table %I enable row level security', name);
+        execute format('alter table %I force row level security', name);
+        execute format('create policy tenant on %I using (tenant_id = current_setting(''app.tenant_id'', true)) '
+                       'with check (tenant_id = current_setting(''app.tenant_id'', true))', name);
+    end loop;
+end
+$$;
+
+grant select, insert, update, delete on topics, platform_suppressions, recipient_preferences to waypost_api;
+grant select, insert on consents to waypost_api;
+grant select, insert, update on consent_heads to waypost_api;
+grant select on topics, platform_suppressions to waypost_worker;
+grant select, insert, update on recipient_preferences, consent_heads to waypost_worker;
+grant select, insert on consents to waypost_worker;
+grant select, insert, update, delete on topics, platform_suppressions, recipient_preferences, consents, consent_heads
+    to waypost_dba;
 
 -- ── 0005 events ─────────────────────────────────────────────────────────────────────────────────────────────────────
 

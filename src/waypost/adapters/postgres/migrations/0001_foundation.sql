@@ -71,7 +71,7 @@ create index idempotency_keys_by_age on idempotency_keys (created_at);
 create table recipients (
     tenant_id    text not null references tenants (id),
     id           uuid not null,
-    external_id  text not null,
+    external_id  text collate "C" not null,
     kind         text not null check (kind in ('user', 'guest', 'vendor', 'anonymous')),
     locale       text,
     timezone     text,
