@@ -20,8 +20,19 @@ from waypost.api.shapes import (
 from waypost.api.templates import ContentShape
 from waypost.delivery.model import State
 from waypost.kernel import ids
+from waypost.kernel.errors import refuse
 from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, PRIORITIES
-from waypost.notifications.model import Accepted, Detail, Filter, ShownContent, SubmitCommand, Summary, TimelineStep
+from waypost.notifications.model import (
+    Accepted,
+    Detail,
+    Filter,
+    Once,
+    Routing,
+    ShownContent,
+    SubmitCommand,
+    Summary,
+    TimelineStep,
+)
 from waypost.recipients.model import RecipientFields, Target
 
 StateWord = Literal[
@@ -40,6 +51,9 @@ StateWord = Literal[
 STATES: Final = {state.word: state for state in State}
 ShownState = Annotated[str, Meta(extra_json_schema={"enum": list(STATES)})]
 _Mailbox = Annotated[str, Meta(description="An address, or `Name <address>`.", examples=["Acme <hello@example.com>"])]
+
+
+RoutingWord = Literal["all", "first"]
 
 
 class To(Shape):
@@ -67,7 +81,18 @@ class NewNotification(Shape):
     content: ContentShape | None = None
     template: Annotated[str, Meta(description="The key of a published template.")] | None = None
     variables: Annotated[JsonMap, Meta(description="Above the recipient's attributes.")] = field(default_factory=dict)
-    channel: ChannelWord = "email"
+    channel: Annotated[ChannelWord, Meta(description="`email` where neither it nor `channels` is given.")] | None = None
+    channels: (
+        Annotated[
+            list[ChannelWord],
+            Meta(min_length=1, description="Several instead of one `channel`, in the order of preference."),
+        ]
+        | None
+    ) = None
+    routing: Annotated[
+        RoutingWord,
+        Meta(description="`all`: on each channel. `first`: on the first on which the person can be reached."),
+    ] = "all"
     category: Annotated[CategoryWord, Meta(description="A template's own category wins.")] | None = None
     priority: PriorityWord = "normal"
     send_at: Annotated[Moment, Meta(description="Not before; now where it is left out.")] | None = None
@@ -149,12 +174,15 @@ class ContentView(Shape):
 
 
 def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitCommand:
+    if body.channel is not None and body.channels is not None:
+        raise refuse("/channels", "channel_or_channels", "Give either `channel` or `channels`, not both.")
     members = body.to if isinstance(body.to, list) else [body.to]
     return SubmitCommand(
         to=tuple(_target(member) for member in members),
         to_is_list=isinstance(body.to, list),
         actor=body.actor,
-        channel=CHANNELS[body.channel],
+        channels=tuple(CHANNELS[word] for word in body.channels or [body.channel or "email"]),
+        routing=Routing(body.routing),
         content=body.content.content() if body.content else None,
         template=body.template,
         variables=body.variables,
@@ -168,7 +196,7 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         bcc=tuple(body.bcc),
         headers=tuple(body.headers.items()),
         metadata=body.metadata,
-        idempotency_key=idempotency_key,
+        once=Once.of_call(idempotency_key),
     )
 
 

@@ -61,6 +61,7 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
             *CONTENT_CODES,
             "ambiguous_recipient",
             "before_send_at",
+            "channel_or_channels",
             "content_or_template",
             "duplicate",
             "header_refused",

@@ -33,8 +33,11 @@ from waypost.bootstrap.tracing import tracing_of
 from waypost.mailbox.read import Mailbox
 from waypost.notifications.activity import ActivityReader
 from waypost.notifications.cancel import Cancel
+from waypost.notifications.choose import ContentChooser
 from waypost.notifications.desk import Notifications
+from waypost.notifications.keep import Keeper
 from waypost.notifications.read import Reader
+from waypost.notifications.render_check import RenderCheck
 from waypost.notifications.submit import Submit
 from waypost.recipients.people import People
 from waypost.recipients.records import Recipients
@@ -89,12 +92,11 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
         )
         resolver = Resolver(people=people, addresses=PgAddressStore(), keyring=keyring, clock=clock)
         submit = Submit(
-            store=notifications,
-            delivery=delivery,
+            contents=ContentChooser(versions=versions, renderer=renderer),
             resolver=resolver,
-            versions=versions,
-            renderer=renderer,
-            outbox=PgOutbox(),
+            rendering=RenderCheck(renderer),
+            delivery=delivery,
+            keeper=Keeper(store=notifications, delivery=delivery, outbox=PgOutbox(), clock=clock),
             telemetry=SubmitMetrics(registry or CollectorRegistry()),
             clock=clock,
         )

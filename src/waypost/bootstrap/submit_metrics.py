@@ -1,5 +1,8 @@
 """What a submit tells: metrics of the catalogue in `kernel/telemetry.py`."""
 
+from collections import Counter
+from collections.abc import Sequence
+
 from prometheus_client import CollectorRegistry
 
 from waypost.bootstrap.meters import counter, histogram
@@ -13,7 +16,10 @@ class SubmitMetrics:
         self._accepted = counter(registry, "waypost_accepted_total")
         self._seconds = histogram(registry, "waypost_submit_seconds")
 
-    def accepted(self, accepted: Accepted, seconds: float) -> None:
+    def accepted(self, accepted: Sequence[Accepted], seconds: float) -> None:
         self._seconds.observe(seconds)
-        for one in accepted.notifications:
-            self._accepted.labels(one.channel.word, one.status.word, one.reason or "").inc()
+        ways = Counter(
+            (one.channel, one.status, one.reason or "") for answer in accepted for one in answer.notifications
+        )
+        for (channel, status, reason), count in ways.items():
+            self._accepted.labels(channel.word, status.word, reason).inc(count)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from waypost.delivery.model import Claimed, Settlement
 from waypost.delivery.ports import Composed, Composer, DispatchStore, Withheld
+from waypost.kernel.errors import Refused
 from waypost.kernel.tenancy import Scope
 from waypost.kernel.work import Transaction
 from waypost.notifications.model import Accepted, SubmitCommand
@@ -27,10 +28,20 @@ class TracedSubmit:
     async def __call__(self, tx: Transaction, scope: Scope, command: SubmitCommand) -> Accepted:
         with self._tracer.start_as_current_span("submit", record_exception=False) as span:
             span.set_attribute("waypost.tenant", scope.tenant_id)
-            span.set_attribute("waypost.channel", command.channel.word)
+            span.set_attribute("waypost.channel", ",".join(channel.word for channel in command.channels))
             accepted = await self._submit(tx, scope, command)
             span.set_attribute("waypost.notifications", len(accepted.notifications))
             return accepted
+
+    async def many(
+        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand]
+    ) -> Sequence[Accepted | Refused]:
+        with self._tracer.start_as_current_span("submit", record_exception=False) as span:
+            span.set_attribute("waypost.tenant", scope.tenant_id)
+            answers = await self._submit.many(tx, scope, commands)
+            made = sum(len(answer.notifications) for answer in answers if isinstance(answer, Accepted))
+            span.set_attribute("waypost.notifications", made)
+            return answers
 
 
 class TracedComposer:

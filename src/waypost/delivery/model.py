@@ -161,6 +161,7 @@ Settlement = Closed | Ended | Returned
 class StateView:
     """How a notification stands, derived and therefore current."""
 
+    channel: Channel
     state: State
     reason: str | None
     attempts: int

@@ -11,7 +11,7 @@ from waypost.delivery.model import QueueRow, State
 from waypost.kernel.ids import mint_at
 from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.vault import place
-from waypost.kernel.vocabulary import Category, retention_of
+from waypost.kernel.vocabulary import Category, Channel, retention_of
 from waypost.notifications.model import AcceptedNotification, NotificationRow, Payload, SubmitCommand
 from waypost.notifications.rules import Timing, freeze_context
 from waypost.recipients.model import Resolved
@@ -29,6 +29,15 @@ class Chosen:
 
     def context_for(self, person: Resolved, command: SubmitCommand) -> JsonObject:
         return freeze_context(person.attributes, command.variables, self.mentioned)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Leg:
+    """One channel of a call: what goes out on it, and when."""
+
+    channel: Channel
+    chosen: Chosen
+    timing: Timing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,13 +73,12 @@ def draft(
     tenant_id: str,
     request_id: UUID,
     command: SubmitCommand,
-    chosen: Chosen,
-    timing: Timing,
+    leg: Leg,
     person: Resolved,
     verdict: Verdict,
     now: datetime,
 ) -> Draft:
-    notification_id = mint_at(now)
+    notification_id, chosen = mint_at(now), leg.chosen
     context = chosen.context_for(person, command)
     secrets = {name: context.pop(name) for name in chosen.secret_names if name in context}
     payload = Payload(
@@ -88,7 +96,7 @@ def draft(
         request_id=request_id,
         recipient_id=person.recipient_id,
         address_id=person.address_id,
-        channel=command.channel,
+        channel=leg.channel,
         category=chosen.category,
         priority=command.priority,
         status=State.SUPPRESSED if isinstance(verdict, Skip) else State.QUEUED,
@@ -96,8 +104,8 @@ def draft(
         gate=verdict.code,
         version_id=chosen.version.id,
         locale=person.locale,
-        send_at=timing.send_at,
-        expires_at=timing.expires_at,
+        send_at=leg.timing.send_at,
+        expires_at=leg.timing.expires_at,
         payload=_seal(person, "payload", tenant_id, notification_id, payload),
         secrets=_seal(person, "secrets", tenant_id, notification_id, secrets) if secrets else None,
     )

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
 from uuid import UUID
 
 import msgspec
@@ -12,6 +14,31 @@ from waypost.kernel.jsontypes import JsonObject, JsonValue
 from waypost.kernel.vocabulary import Category, Channel, Priority
 from waypost.recipients.model import Target
 from waypost.templates.model import Content
+
+KEPT_A_MONTH: Final = timedelta(days=30)
+
+
+class Routing(StrEnum):
+    """What several channels mean."""
+
+    ALL = "all"
+    """One notification on each."""
+    FIRST = "first"
+    """One, on the first channel on which the person can be reached."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Once:
+    """A name for what is sent: under one name nobody gets anything twice on a channel."""
+
+    key: str
+    """`api:<idempotency key>`, `evt:<event>:<trigger>`, `tmr:<timer>`, `dig:<window>`, `brd:<broadcast>`, …"""
+    kept_for: timedelta | None = KEPT_A_MONTH
+    """None: for ever."""
+
+    @classmethod
+    def of_call(cls, idempotency_key: str | None) -> "Once | None":
+        return None if idempotency_key is None else cls(key=f"api:{idempotency_key}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,7 +50,8 @@ class SubmitCommand:
     """Decides how a refusal points at a member: `/to/3/email` or `/to/email`."""
     actor: str | None = None
     """Who caused it, by the caller's id: left out where `to` names them."""
-    channel: Channel = Channel.EMAIL
+    channels: tuple[Channel, ...] = (Channel.EMAIL,)
+    routing: Routing = Routing.ALL
     content: Content | None = None
     template: str | None = None
     variables: JsonObject = field(default_factory=dict[str, JsonValue])
@@ -37,7 +65,7 @@ class SubmitCommand:
     bcc: tuple[str, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
-    idempotency_key: str | None = None
+    once: Once | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from waypost.kernel.errors import Refused
 from waypost.kernel.tenancy import Scope
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
 from waypost.kernel.work import Transaction
@@ -37,39 +38,55 @@ class StoredNotification:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TimelineNote:
     notification_id: UUID
+    retention: Retention
     id: UUID
     event: str
     reason: str
     detail: Mapping[str, object]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """What is sent once: (key, recipient, channel), and which notification wants to be it."""
+
+    key: str
+    recipient_id: UUID
+    channel: Channel
+    notification_id: UUID
+    kept_until: datetime | None
+
+
 class SubmitCall(Protocol):
-    async def __call__(self, tx: Transaction, scope: Scope, command: SubmitCommand) -> Accepted: ...
+    """The one way in for whatever starts a message."""
+
+    async def __call__(self, tx: Transaction, scope: Scope, command: SubmitCommand) -> Accepted:
+        """Raises `Refused`."""
+        ...
+
+    async def many(
+        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand]
+    ) -> Sequence[Accepted | Refused]:
+        """One answer for each, in order. What is accepted belongs to one request; what is refused leaves no trace."""
+        ...
 
 
 class SubmitTelemetry(Protocol):
     """Told what was accepted, in numbers."""
 
-    def accepted(self, accepted: Accepted, seconds: float) -> None: ...
+    def accepted(self, accepted: Sequence[Accepted], seconds: float) -> None: ...
 
 
 class NotificationStore(Protocol):
     async def add(
         self, tx: Transaction, request_id: UUID, key_id: UUID, ids: Sequence[UUID], rows: Sequence[NotificationRow]
     ) -> None:
-        """A call, the notifications it stands for, and those of them that are new.
-
-        The rows share request, channel, category, priority, version and times."""
+        """A request, the notifications it stands for, and those of them that are new."""
         ...
 
-    async def add_notes(
-        self, tx: Transaction, retention: Retention, at: datetime, notes: Sequence[TimelineNote]
-    ) -> None: ...
+    async def add_notes(self, tx: Transaction, at: datetime, notes: Sequence[TimelineNote]) -> None: ...
 
-    async def take_places(
-        self, tx: Transaction, key: str, channel: Channel, wanted: Mapping[UUID, UUID], kept_until: datetime | None
-    ) -> Mapping[UUID, UUID]:
-        """Takes (key, recipient, channel) for each recipient → notification; answers those taken before, by whom."""
+    async def take_places(self, tx: Transaction, places: Sequence[Place]) -> Mapping[UUID, UUID]:
+        """Takes the places, each different; of those taken before says by whom: wanting → owning notification."""
         ...
 
     async def request(self, tx: Transaction, request_id: UUID) -> Sequence[UUID] | None: ...

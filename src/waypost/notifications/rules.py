@@ -37,6 +37,7 @@ def check_command(command: SubmitCommand, now: datetime) -> None:
     """Refuses, naming every fault at once, what can be judged without looking anything up."""
     errors = [
         *_check_targets(command),
+        *_check_channels(command),
         *_check_what(command),
         *_check_times(command, now),
         *_check_mailboxes(command),
@@ -73,6 +74,13 @@ def _check_targets(command: SubmitCommand) -> Iterable[FieldError]:
         yield FieldError(
             pointer="/to", code="too_many", message=f"At most {MOST_TARGETS} recipients in one call; split it."
         )
+
+
+def _check_channels(command: SubmitCommand) -> Iterable[FieldError]:
+    if not command.channels:
+        yield FieldError(pointer="/channels", code="required", message="Name at least one channel.")
+    if len(set(command.channels)) < len(command.channels):
+        yield FieldError(pointer="/channels", code="duplicate", message="Name each channel once.")
 
 
 def _check_what(command: SubmitCommand) -> Iterable[FieldError]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from waypost.kernel.address import Address
 from waypost.kernel.clock import Clock
-from waypost.kernel.errors import FieldError
+from waypost.kernel.errors import FieldError, Refused
 from waypost.kernel.vault import Keyring, TenantKey, place
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
@@ -37,12 +37,35 @@ class _Anchor:
     said: CheckedFields
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Party:
+    """The `to` of one call, and the channels on which it wants to reach them."""
+
+    targets: Sequence[Target]
+    channels: Sequence[Channel]
+    is_list: bool = True
+    pointer: str = "/to"
+
+
 class Resolver:
     def __init__(self, *, people: People, addresses: AddressStore, keyring: Keyring, clock: Clock) -> None:
         self._people = people
         self._addresses = addresses
         self._keyring = keyring
         self._clock = clock
+
+    async def resolve_all(
+        self, tx: Transaction, parties: Sequence[Party]
+    ) -> Sequence[Sequence[Sequence[Resolved]] | Refused]:
+        """For each party its people, each as seen from each of its channels; or why the party is refused."""
+        answers: list[Sequence[Sequence[Resolved]] | Refused] = []
+        for party in parties:
+            try:
+                found = await self._bring_in(tx, party.targets, party.pointer, is_list=party.is_list)
+                answers.append([[_resolved(tx.tenant_id, one, channel) for channel in party.channels] for one in found])
+            except Refused as refusal:
+                answers.append(refusal)
+        return answers
 
     async def resolve(
         self,
@@ -58,11 +81,16 @@ class Resolver:
         Several mentions of one person collapse: what they say is merged in order, and the address given last is used.
         A person without an address on the channel is answered too, with `address` None.
         """
+        found = await self._bring_in(tx, targets, pointer, is_list=is_list)
+        return [_resolved(tx.tenant_id, person, channel) for person in found]
+
+    async def _bring_in(
+        self, tx: Transaction, targets: Sequence[Target], pointer: str, *, is_list: bool
+    ) -> Sequence[Found]:
         key = await self._keyring.of(tx)
         mentions, anchors = _read(targets, pointer, key, is_list=is_list)
         await self._attach(tx, mentions, anchors, key)
-        found = await self._people.bring_in(tx, sorted(mentions.values(), key=lambda mention: mention.position))
-        return [_resolved(tx.tenant_id, person, _KEPT_UNDER.get(channel, channel), channel) for person in found]
+        return await self._people.bring_in(tx, sorted(mentions.values(), key=lambda mention: mention.position))
 
     async def _attach(
         self, tx: Transaction, mentions: dict[str, Mention], anchors: Sequence[_Anchor], key: TenantKey
@@ -170,9 +198,9 @@ def _meant(owners: Sequence[StoredRecipient], given: Sequence[str]) -> Sequence[
     return people or [row.external_id for row in owners[:1]]
 
 
-def _resolved(tenant_id: str, found: Found, kept_under: Channel, channel: Channel) -> Resolved:
+def _resolved(tenant_id: str, found: Found, channel: Channel) -> Resolved:
     person = found.person
-    stored = person.address_on(kept_under)
+    stored = person.address_on(_KEPT_UNDER.get(channel, channel))
     address = None
     if stored is not None:
         plain = person.key.open(stored.ciphertext, place("address", tenant_id, stored.id))

@@ -108,6 +108,7 @@ def _facts(row: Record) -> GateFacts:
 
 def _state(row: Record) -> StateView:
     return StateView(
+        channel=Channel(row["channel"]),
         state=State(row["state"]),
         reason=row["reason"],
         attempts=row["attempts"],

@@ -38,7 +38,7 @@ from ended e
 -- tenant: row
 -- How notifications stand: the stored end wins, then the queue, then the last attempt's word. Lateral, so that each is
 -- looked up by its key whatever the statistics say about tables that fill and empty within minutes.
-select m.id,
+select m.id, m.channel,
        case when m.status >= 7 then m.status
             when q.id is not null then case when q.attempt = 0 and q.due > now() and m.send_at > now() then 1 else 2 end
             when a.n is null then m.status

@@ -15,7 +15,7 @@ from waypost.kernel.ids import first_id_at
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention, retention_of
 from waypost.kernel.work import Transaction
 from waypost.notifications.model import Filter, NotificationRow
-from waypost.notifications.ports import StoredNotification, TimelineNote
+from waypost.notifications.ports import Place, StoredNotification, TimelineNote
 
 _SQL = load("notifications")
 _BEFORE_ALL: Final = UUID(int=0)
@@ -30,61 +30,68 @@ class PgNotifications:
         if not rows:
             await connection.execute(_SQL["insert_request"], tx.tenant_id, request_id, key_id, list(ids))
             return
-        shared = rows[0]
         await connection.execute(
             _SQL["insert_call"],
             tx.tenant_id,
             request_id,
             key_id,
             list(ids),
-            retention_of(shared.category),
-            shared.channel,
-            shared.category,
-            shared.priority,
-            shared.version_id,
-            shared.send_at,
-            shared.expires_at,
             [row.id for row in rows],
+            [retention_of(row.category) for row in rows],
             [row.recipient_id for row in rows],
             [row.address_id for row in rows],
+            [row.channel for row in rows],
+            [row.category for row in rows],
+            [row.priority for row in rows],
             [row.status for row in rows],
             [row.reason for row in rows],
             [row.gate for row in rows],
+            [row.version_id for row in rows],
             [row.locale for row in rows],
+            [row.send_at for row in rows],
+            [row.expires_at for row in rows],
             [row.payload for row in rows],
             [row.secrets for row in rows],
         )
 
-    async def add_notes(
-        self, tx: Transaction, retention: Retention, at: datetime, notes: Sequence[TimelineNote]
-    ) -> None:
+    async def add_notes(self, tx: Transaction, at: datetime, notes: Sequence[TimelineNote]) -> None:
         if notes:
             await connection_of(tx).execute(
                 _SQL["insert_timeline"],
                 tx.tenant_id,
-                retention,
                 at,
                 [note.notification_id for note in notes],
+                [note.retention for note in notes],
                 [note.id for note in notes],
                 [note.event for note in notes],
                 [note.reason for note in notes],
                 [msgspec.json.encode(note.detail).decode() for note in notes],
             )
 
-    async def take_places(
-        self, tx: Transaction, key: str, channel: Channel, wanted: Mapping[UUID, UUID], kept_until: datetime | None
-    ) -> Mapping[UUID, UUID]:
+    async def take_places(self, tx: Transaction, places: Sequence[Place]) -> Mapping[UUID, UUID]:
         connection = connection_of(tx)
-        recipients, notifications = list(wanted), list(wanted.values())
         taken = await connection.fetch(
-            _SQL["insert_dedupe"], tx.tenant_id, key, channel, kept_until, recipients, notifications
+            _SQL["insert_dedupe"],
+            tx.tenant_id,
+            [place.key for place in places],
+            [place.recipient_id for place in places],
+            [place.channel for place in places],
+            [place.notification_id for place in places],
+            [place.kept_until for place in places],
         )
-        if len(taken) == len(wanted):
+        if len(taken) == len(places):
             return {}
-        ours = {row["recipient_id"] for row in taken}
-        others = [recipient for recipient in recipients if recipient not in ours]
-        rows = await connection.fetch(_SQL["deduped"], tx.tenant_id, key, channel, others)
-        return {row["recipient_id"]: row["notification_id"] for row in rows}
+        ours = {row["notification_id"] for row in taken}
+        others = [place for place in places if place.notification_id not in ours]
+        rows = await connection.fetch(
+            _SQL["deduped"],
+            tx.tenant_id,
+            [place.key for place in others],
+            [place.recipient_id for place in others],
+            [place.channel for place in others],
+            [place.notification_id for place in others],
+        )
+        return {row["wanted"]: row["notification_id"] for row in rows}
 
     async def request(self, tx: Transaction, request_id: UUID) -> Sequence[UUID] | None:
         row = await connection_of(tx).fetchrow(_SQL["request"], tx.tenant_id, request_id)

@@ -6,44 +6,53 @@ values ($1, $2, $3, $4);
 
 -- name: insert_call
 -- tenant: row
--- A call with its new notifications in one statement; COPY is not possible under row level security.
+-- A request with its new notifications in one statement; COPY is not possible under row level security.
 with asked as (
     insert into requests (tenant_id, id, key_id, notification_ids)
     values ($1, $2, $3, $4)
 )
 insert into notifications (tenant_id, id, retention, request_id, recipient_id, address_id, channel, category, priority,
                            status, reason, gate, version_id, locale, send_at, expires_at, payload, secrets)
-select $1, n.id, $5, $2, n.recipient_id, n.address_id, $6, $7, $8,
-       n.status, n.reason, n.gate, $9, n.locale, $10, $11, n.payload, n.secrets
-from unnest($12::uuid[], $13::uuid[], $14::uuid[], $15::smallint[], $16::text[], $17::smallint[], $18::text[],
-            $19::bytea[], $20::bytea[])
-     as n (id, recipient_id, address_id, status, reason, gate, locale, payload, secrets);
+select $1, n.id, n.retention, $2, n.recipient_id, n.address_id, n.channel, n.category, n.priority,
+       n.status, n.reason, n.gate, n.version_id, n.locale, n.send_at, n.expires_at, n.payload, n.secrets
+from unnest($5::uuid[], $6::smallint[], $7::uuid[], $8::uuid[], $9::smallint[], $10::smallint[], $11::smallint[],
+            $12::smallint[], $13::text[], $14::smallint[], $15::uuid[], $16::text[], $17::timestamptz[],
+            $18::timestamptz[], $19::bytea[], $20::bytea[])
+     as n (id, retention, recipient_id, address_id, channel, category, priority, status, reason, gate, version_id,
+           locale, send_at, expires_at, payload, secrets);
 
 -- name: insert_dedupe
 -- tenant: row
--- Takes (key, recipient, channel) once; what is not returned was taken before. Sorted, so that two calls cannot deadlock.
+-- Takes each (key, recipient, channel) once; what is not returned was taken before. Sorted, so that two calls cannot
+-- deadlock.
 insert into notification_dedupe (tenant_id, dedupe_key, recipient_id, channel, notification_id, kept_until)
-select $1, $2, d.recipient_id, $3, d.notification_id, $4
-from unnest($5::uuid[], $6::uuid[]) as d (recipient_id, notification_id)
-order by d.recipient_id
+select $1, d.key, d.recipient_id, d.channel, d.notification_id, d.kept_until
+from unnest($2::text[], $3::uuid[], $4::smallint[], $5::uuid[], $6::timestamptz[])
+     as d (key, recipient_id, channel, notification_id, kept_until)
+order by d.key, d.recipient_id, d.channel
 on conflict (tenant_id, dedupe_key, recipient_id, channel) do update
     set notification_id = excluded.notification_id, kept_until = excluded.kept_until
     where notification_dedupe.kept_until < now()
-returning recipient_id;
+returning notification_id;
 
 -- name: deduped
 -- tenant: row
--- The notifications that took these places before.
-select d.recipient_id, d.notification_id
-from notification_dedupe d
-where d.tenant_id = $1 and d.dedupe_key = $2 and d.channel = $3 and d.recipient_id = any ($4::uuid[]);
+-- The notifications that took these places before, beside those that wanted to.
+select w.notification_id as wanted, d.notification_id
+from unnest($2::text[], $3::uuid[], $4::smallint[], $5::uuid[]) as w (key, recipient_id, channel, notification_id)
+cross join lateral (
+    select d.notification_id from notification_dedupe d
+    where d.tenant_id = $1 and d.dedupe_key = w.key and d.recipient_id = w.recipient_id and d.channel = w.channel
+    offset 0
+) d;
 
 -- name: insert_timeline
 -- tenant: row
 -- What the gate said at submit about those it stopped.
 insert into timeline (tenant_id, notification_id, retention, id, at, event, reason, detail)
-select $1, t.notification_id, $2, t.id, $3, t.event, t.reason, t.detail::jsonb
-from unnest($4::uuid[], $5::uuid[], $6::text[], $7::text[], $8::text[]) as t (notification_id, id, event, reason, detail);
+select $1, t.notification_id, t.retention, t.id, $2, t.event, t.reason, t.detail::jsonb
+from unnest($3::uuid[], $4::smallint[], $5::uuid[], $6::text[], $7::text[], $8::text[])
+     as t (notification_id, retention, id, event, reason, detail);
 
 -- name: request
 -- tenant: row

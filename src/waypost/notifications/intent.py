@@ -1,0 +1,29 @@
+"""One call on its way from command to stored notifications, together with the others of its batch."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from waypost.kernel.errors import Refused
+from waypost.notifications.drafts import Draft, Leg
+from waypost.notifications.model import Accepted, SubmitCommand
+from waypost.recipients.model import Resolved
+
+
+@dataclass(slots=True)
+class Intent:
+    """Each step fills in its part, or refuses the call: then the steps after it pass it by."""
+
+    command: SubmitCommand
+    legs: Sequence[Leg] = ()
+    people: Sequence[Sequence[Resolved]] = ()
+    """Each person as seen from each leg: with the address that its channel uses."""
+    drafts: list[Draft] = field(default_factory=list[Draft])
+    answer: Accepted | Refused | None = None
+
+    def refuse(self, refusal: Refused) -> None:
+        self.answer = refusal
+
+
+def going(intents: Iterable[Intent]) -> list[Intent]:
+    """Those that nobody has refused yet."""
+    return [intent for intent in intents if intent.answer is None]

@@ -1,0 +1,55 @@
+"""Renders once for everyone at submit, so that a missing variable is refused at the door and not found at dispatch."""
+
+from collections.abc import Sequence
+
+from waypost.kernel.errors import FieldError, Refused, refuse
+from waypost.kernel.work import Transaction
+from waypost.notifications.drafts import Chosen
+from waypost.notifications.intent import Intent
+from waypost.notifications.model import SubmitCommand
+from waypost.recipients.model import Resolved
+from waypost.templates.ports import Renderer, RenderFailure, RenderJob
+
+
+class RenderCheck:
+    def __init__(self, renderer: Renderer) -> None:
+        self._renderer = renderer
+
+    async def check(self, tx: Transaction, intents: Sequence[Intent]) -> None:
+        trials = [
+            (intent, leg.chosen, seen[place])
+            for intent in intents
+            for seen in intent.people
+            for place, leg in enumerate(intent.legs)
+        ]
+        if not trials:
+            return
+        jobs = [_job(tx.tenant_id, intent.command, chosen, person) for intent, chosen, person in trials]
+        answers = await self._renderer.render(jobs)
+        for (intent, chosen, person), job, answer in zip(trials, jobs, answers, strict=True):
+            if intent.answer is None and isinstance(answer, RenderFailure):
+                intent.refuse(_refused(intent.command, job, chosen.mentioned, person, answer))
+
+
+def _job(tenant_id: str, command: SubmitCommand, chosen: Chosen, person: Resolved) -> RenderJob:
+    return RenderJob(
+        tenant_id=tenant_id,
+        version_id=chosen.version.id,
+        content=chosen.version.content,
+        context=chosen.context_for(person, command),
+    )
+
+
+def _refused(
+    command: SubmitCommand, job: RenderJob, mentioned: frozenset[str], person: Resolved, failure: RenderFailure
+) -> Refused:
+    """Points at the missing variable where there is one, else at the content, and says for whom it failed."""
+    whom = f" (for /to/{person.position})" if command.to_is_list else ""
+    detail = failure.message + whom
+    missing = sorted(mentioned - job.context.keys()) if failure.code == "missing_variable" else []
+    if missing:
+        message = f"The content reads this; give it here or as an attribute of the recipient{whom}."
+        errors = [FieldError(pointer=f"/variables/{name}", code=failure.code, message=message) for name in missing]
+        return Refused(detail, code=failure.code, errors=errors)
+    pointer = f"/content{failure.pointer}" if command.content is not None else "/template"
+    return refuse(pointer, failure.code, detail)
