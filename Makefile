@@ -21,7 +21,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PINS := requirements/build.txt requirements/base.txt
 
-.PHONY: help up bench test check format lint types imports browser fmt docs pictures wheel pins clean chaos
+.PHONY: help up bench test check format lint types imports browser peers fmt docs pictures wheel pins clean chaos
 .DEFAULT_GOAL := help
 
 help:
@@ -30,7 +30,7 @@ help:
 up: $(VENV)/.installed
 	@exec $(BIN)/waypost up $(ARGS)
 
-test: $(VENV)/.installed-dev browser
+test: $(VENV)/.installed-dev browser peers
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 check: format lint types imports test
@@ -88,6 +88,15 @@ ifneq ($(wildcard tests/surfaces/console/test_*.py),)
 		apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium || true; \
 	fi
 endif
+
+# Tests of publishers and consumers talk to real servers and are skipped by name where there are none.
+peers:
+	@PATH=$$PATH:/usr/sbin; for server in redis-server nats-server; do \
+		command -v $$server >/dev/null || \
+		if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+			apt-get update -qq && apt-get install -qq -y --no-install-recommends $$server || true; \
+		fi; \
+	done
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

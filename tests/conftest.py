@@ -23,6 +23,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.peers import nats_server, redis_server
 
 from waypost.adapters.embedded.server import EmbeddedServer, end_leftover
 from waypost.adapters.postgres.dsn import for_database, for_role
@@ -33,6 +34,8 @@ from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import MasterKey
 from waypost.kernel.clock import SystemClock, VirtualClock
+
+__all__ = ["nats_server", "redis_server"]
 
 # How long an example takes tells of the host's load, not of the code; pytest's time-out bounds each test.
 settings.register_profile("waypost", deadline=None, suppress_health_check=[HealthCheck.too_slow])
