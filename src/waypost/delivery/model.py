@@ -91,6 +91,7 @@ class Claimed(Held, frozen=True, kw_only=True):
     secrets: bytes | None
     data_key: bytes | None
     """Wrapped; None when the recipient has been erased."""
+    topic: str | None = None
     gate_changed: bool
     """Something about the recipient has changed since submit (or submit is long ago): ask the whole gate again."""
 

@@ -149,6 +149,7 @@ def _claimed(row: Record, remembered: UUID) -> Claimed:
         payload=row["payload"],
         secrets=row["secrets"],
         data_key=row["data_key"],
+        topic=row["topic"],
         gate_changed=notification_id < remembered
         or (changed_at is not None and changed_at >= moment_of(notification_id) - GATE_SLACK),
     )
