@@ -1,5 +1,6 @@
 """How a call to send is written, and how notifications are shown."""
 
+from datetime import timedelta
 from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
@@ -20,6 +21,7 @@ from waypost.api.shapes import (
 from waypost.api.templates import ContentShape
 from waypost.delivery.model import State
 from waypost.kernel import ids
+from waypost.kernel.durations import read_duration
 from waypost.kernel.errors import refuse
 from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, PRIORITIES
 from waypost.notifications.model import (
@@ -53,7 +55,7 @@ ShownState = Annotated[str, Meta(extra_json_schema={"enum": list(STATES)})]
 _Mailbox = Annotated[str, Meta(description="An address, or `Name <address>`.", examples=["Acme <hello@example.com>"])]
 
 
-RoutingWord = Literal["all", "first"]
+RoutingWord = Literal["all", "first", "until_seen"]
 
 
 class To(Shape):
@@ -91,8 +93,12 @@ class NewNotification(Shape):
     ) = None
     routing: Annotated[
         RoutingWord,
-        Meta(description="`all`: on each channel. `first`: on the first on which the person can be reached."),
+        Meta(
+            description="`all`: on each channel. `first`: on the first on which the person can be reached. "
+            "`until_seen`: on the first, and on the next each time `after` has passed and none has been seen."
+        ),
     ] = "all"
+    after: Annotated[str, Meta(description="With `until_seen`: how long to wait.", examples=["10m"])] | None = None
     category: Annotated[CategoryWord, Meta(description="A template's own category wins.")] | None = None
     priority: PriorityWord = "normal"
     send_at: Annotated[Moment, Meta(description="Not before; now where it is left out.")] | None = None
@@ -183,6 +189,7 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         actor=body.actor,
         channels=tuple(CHANNELS[word] for word in body.channels or [body.channel or "email"]),
         routing=Routing(body.routing),
+        after=_after(body.after),
         content=body.content.content() if body.content else None,
         template=body.template,
         variables=body.variables,
@@ -198,6 +205,15 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         metadata=body.metadata,
         once=Once.of_call(idempotency_key),
     )
+
+
+def _after(text: str | None) -> timedelta | None:
+    if text is None:
+        return None
+    duration = read_duration(text)
+    if duration is None:
+        raise refuse("/after", "invalid_duration", "Write a duration such as `30d`, `2h`, `15m` or `10s`.")
+    return duration.elapsed
 
 
 def _target(member: str | To) -> Target:

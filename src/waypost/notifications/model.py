@@ -9,6 +9,7 @@ from uuid import UUID
 
 import msgspec
 
+from waypost.delivery.gate import Skip
 from waypost.delivery.model import State
 from waypost.kernel.jsontypes import JsonObject, JsonValue
 from waypost.kernel.vocabulary import Category, Channel, Priority
@@ -25,6 +26,8 @@ class Routing(StrEnum):
     """One notification on each."""
     FIRST = "first"
     """One, on the first channel on which the person can be reached."""
+    UNTIL_SEEN = "until_seen"
+    """One on the first channel, and one on the next each time `after` has passed and none has been seen."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +55,8 @@ class SubmitCommand:
     """Who caused it, by the caller's id: left out where `to` names them."""
     channels: tuple[Channel, ...] = (Channel.EMAIL,)
     routing: Routing = Routing.ALL
+    after: timedelta | None = None
+    """How long each channel is waited for, where it goes on until seen."""
     content: Content | None = None
     template: str | None = None
     variables: JsonObject = field(default_factory=dict[str, JsonValue])
@@ -66,6 +71,8 @@ class SubmitCommand:
     headers: tuple[tuple[str, str], ...] = ()
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
     once: Once | None = None
+    withheld: Skip | None = None
+    """Decided by whoever starts it, before the gate: kept as suppressed, with this reason."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

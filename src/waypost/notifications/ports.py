@@ -11,6 +11,7 @@ from waypost.kernel.tenancy import Scope
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
 from waypost.kernel.work import Transaction
 from waypost.notifications.model import Accepted, Filter, NotificationRow, SubmitCommand
+from waypost.recipients.model import Resolved
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +69,23 @@ class SubmitCall(Protocol):
     ) -> Sequence[Accepted | Refused]:
         """One answer for each, in order. What is accepted belongs to one request; what is refused leaves no trace."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FirstStep:
+    """The message on the first channel of a call that goes on until seen."""
+
+    notification_id: UUID
+    person: Resolved
+    goes_out: bool
+    """False where the gate stopped it: there is nothing to wait for."""
+    send_at: datetime
+
+
+class Escalation(Protocol):
+    """Sees to the other channels of a call that goes on until seen."""
+
+    async def begin(self, tx: Transaction, command: SubmitCommand, steps: Sequence[FirstStep]) -> None: ...
 
 
 class SubmitTelemetry(Protocol):

@@ -12,7 +12,7 @@ from waypost.kernel.address import split_mailbox
 from waypost.kernel.errors import FieldError, Refused
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vocabulary import Category
-from waypost.notifications.model import SubmitCommand
+from waypost.notifications.model import Routing, SubmitCommand
 
 MOST_TARGETS: Final = 1_000
 MOST_COPIES: Final = 20
@@ -20,6 +20,8 @@ METADATA_BYTES: Final = 16_384
 VARIABLES_BYTES: Final = 262_144
 PAST_GRACE: Final = timedelta(minutes=5)
 FURTHEST_AHEAD: Final = timedelta(days=366)
+LEAST_AFTER: Final = timedelta(seconds=1)
+MOST_AFTER: Final = timedelta(days=30)
 LIFETIME: Final[Mapping[Category, timedelta]] = {
     Category.SECURITY: timedelta(hours=1),
     Category.TRANSACTIONAL: timedelta(hours=24),
@@ -81,6 +83,18 @@ def _check_channels(command: SubmitCommand) -> Iterable[FieldError]:
         yield FieldError(pointer="/channels", code="required", message="Name at least one channel.")
     if len(set(command.channels)) < len(command.channels):
         yield FieldError(pointer="/channels", code="duplicate", message="Name each channel once.")
+    if command.routing is Routing.UNTIL_SEEN:
+        if len(command.channels) < 2:
+            message = "Name at least two channels to go through."
+            yield FieldError(pointer="/channels", code="required", message=message)
+        if command.after is None:
+            message = "Say how long to wait for each channel, such as `10m`."
+            yield FieldError(pointer="/after", code="required", message=message)
+        elif not LEAST_AFTER <= command.after <= MOST_AFTER:
+            yield FieldError(pointer="/after", code="out_of_range", message="From one second to 30 days.")
+    elif command.after is not None:
+        message = "Means something only with `routing: until_seen`."
+        yield FieldError(pointer="/after", code="needs_until_seen", message=message)
 
 
 def _check_what(command: SubmitCommand) -> Iterable[FieldError]:

@@ -19,7 +19,7 @@ from waypost.notifications.drafts import Leg, draft
 from waypost.notifications.intent import Intent, going
 from waypost.notifications.keep import Keeper
 from waypost.notifications.model import Accepted, Routing, SubmitCommand
-from waypost.notifications.ports import SubmitTelemetry
+from waypost.notifications.ports import Escalation, FirstStep, SubmitTelemetry
 from waypost.notifications.render_check import RenderCheck
 from waypost.notifications.rules import check_command
 from waypost.recipients.model import Resolved
@@ -37,12 +37,14 @@ class Submit:
         keeper: Keeper,
         telemetry: SubmitTelemetry,
         clock: Clock,
+        escalation: Escalation | None = None,
     ) -> None:
         self._contents = contents
         self._resolver = resolver
         self._rendering = rendering
         self._delivery = delivery
         self._keeper = keeper
+        self._escalation = escalation
         self._telemetry = telemetry
         self._clock = clock
 
@@ -66,6 +68,9 @@ class Submit:
         request_id = mint(self._clock)
         await self._gate(tx, going(intents), request_id, now)
         await self._keeper.keep(tx, scope.key_id, request_id, going(intents), now)
+        for intent in intents:
+            if intent.command.routing is Routing.UNTIL_SEEN and self._escalation is not None:
+                await self._escalation.begin(tx, intent.command, _first_steps(intent))
         answers = [_answer_of(intent) for intent in intents]
         accepted = [answer for answer in answers if isinstance(answer, Accepted)]
         self._telemetry.accepted(accepted, self._clock.monotonic() - begun)
@@ -89,7 +94,7 @@ class Submit:
         verdicts = iter(await self._judge(tx, asked, now))
         for intent in intents:
             for seen in intent.people:
-                judged = [next(verdicts) for _ in intent.legs]
+                judged = [intent.command.withheld or verdict for verdict in [next(verdicts) for _ in intent.legs]]
                 for place in _chosen_legs(intent.command.routing, judged):
                     leg = intent.legs[place]
                     intent.drafts.append(
@@ -128,7 +133,20 @@ def _check(intents: Sequence[Intent], now: datetime) -> None:
 def _chosen_legs(routing: Routing, judged: Sequence[Verdict]) -> Sequence[int]:
     if routing is Routing.ALL:
         return range(len(judged))
+    if routing is Routing.UNTIL_SEEN:
+        return [0]
     return [next((place for place, verdict in enumerate(judged) if not isinstance(verdict, Skip)), 0)]
+
+
+def _first_steps(intent: Intent) -> Sequence[FirstStep]:
+    """Of those that are new: what was sent before under the same name has gone its way."""
+    if not isinstance(intent.answer, Accepted):
+        return []
+    return [
+        FirstStep(notification_id=one.row.id, person=one.person, goes_out=one.goes_out, send_at=one.row.send_at)
+        for one, made in zip(intent.drafts, intent.answer.notifications, strict=True)
+        if made.id == one.row.id
+    ]
 
 
 def _answer_of(intent: Intent) -> Accepted | Refused:
