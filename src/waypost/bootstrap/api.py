@@ -90,7 +90,9 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             renderer=renderer,
             identity=identity_of(settings),
         )
-        resolver = Resolver(people=people, addresses=PgAddressStore(), keyring=keyring, clock=clock)
+        resolver = Resolver(
+            people=people, recipients=PgRecipientStore(), addresses=PgAddressStore(), keyring=keyring, clock=clock
+        )
         submit = Submit(
             contents=ContentChooser(versions=versions, renderer=renderer),
             resolver=resolver,

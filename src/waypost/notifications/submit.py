@@ -10,7 +10,7 @@ from uuid import UUID
 from waypost.delivery.gate import Skip, Verdict, decide
 from waypost.delivery.ports import DeliveryStore
 from waypost.kernel.clock import Clock
-from waypost.kernel.errors import Refused
+from waypost.kernel.errors import Refused, Unavailable
 from waypost.kernel.ids import mint
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.work import Transaction
@@ -23,7 +23,8 @@ from waypost.notifications.ports import Escalation, FirstStep, SubmitTelemetry
 from waypost.notifications.render_check import RenderCheck
 from waypost.notifications.rules import check_command
 from waypost.recipients.model import Resolved
-from waypost.recipients.resolve import Party, Resolver
+from waypost.recipients.party import Party
+from waypost.recipients.resolve import Plan, Resolver
 
 
 class Submit:
@@ -64,7 +65,6 @@ class Submit:
         _check(intents, now)
         await self._contents.choose(tx, going(intents), now)
         await self._resolve(tx, going(intents))
-        await self._rendering.check(tx, going(intents))
         request_id = mint(self._clock)
         await self._gate(tx, going(intents), request_id, now)
         await self._keeper.keep(tx, scope.key_id, request_id, going(intents), now)
@@ -77,15 +77,22 @@ class Submit:
         return answers
 
     async def _resolve(self, tx: Transaction, intents: Sequence[Intent]) -> None:
-        parties = [
-            Party(targets=intent.command.to, is_list=intent.command.to_is_list, channels=intent.command.channels)
-            for intent in intents
-        ]
-        for intent, found in zip(intents, await self._resolver.resolve_all(tx, parties), strict=True):
-            if isinstance(found, Refused):
-                intent.refuse(found)
-            else:
-                intent.people = [seen for seen in found if seen[0].external_id != intent.command.actor]
+        """Looks who is meant and tries the content on everybody, again without those refused: what they say about
+        people does not count. Only then is anybody made or changed."""
+        while True:
+            plan = await self._resolver.look(tx, [_party_of(intent.command) for intent in intents])
+            _see(intents, plan, tx.tenant_id)
+            await self._rendering.check(tx, going(intents))
+            if len(standing := going(intents)) == len(intents):
+                break
+            intents = standing
+        try:
+            await self._resolver.bring_in(tx, plan)
+        except Refused as refusal:
+            if len(intents) > 1:
+                raise Unavailable("Someone changed these recipients at the same moment. Try again.") from refusal
+            intents[0].refuse(refusal)
+        _see(going(intents), plan, tx.tenant_id)
 
     async def _gate(self, tx: Transaction, intents: Sequence[Intent], request_id: UUID, now: datetime) -> None:
         asked = [
@@ -128,6 +135,19 @@ def _check(intents: Sequence[Intent], now: datetime) -> None:
             check_command(intent.command, now)
         except Refused as refusal:
             intent.refuse(refusal)
+
+
+def _party_of(command: SubmitCommand) -> Party:
+    return Party(targets=command.to, is_list=command.to_is_list, channels=command.channels)
+
+
+def _see(intents: Sequence[Intent], plan: Plan, tenant_id: str) -> None:
+    for number, intent in enumerate(intents):
+        seen = plan.seen_by(number, tenant_id)
+        if isinstance(seen, Refused):
+            intent.refuse(seen)
+        else:
+            intent.people = [each for each in seen if each[0].external_id != intent.command.actor]
 
 
 def _chosen_legs(routing: Routing, judged: Sequence[Verdict]) -> Sequence[int]:

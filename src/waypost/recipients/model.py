@@ -99,6 +99,17 @@ class StoredAddress:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """Someone whom a look found, by an id that was asked for, by an address, or both."""
+
+    row: StoredRecipient
+    addresses: tuple[StoredAddress, ...]
+    """All that are not revoked, the newest given first."""
+    asked: tuple[str, ...]
+    """The ids by which they were asked for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Person:
     """A recipient with the data key open."""
 

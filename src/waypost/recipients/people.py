@@ -4,7 +4,7 @@ Locks are taken in one order everywhere: newcomers' addresses, external ids, row
 other and never in a ring, and two calls that make the same person end with one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 from uuid import UUID
@@ -18,7 +18,7 @@ from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.vault import Keyring, TenantKey, place
 from waypost.kernel.work import Transaction
 from waypost.recipients.merge import Merge, merge
-from waypost.recipients.model import CheckedFields, Person, RecipientKind, StoredAddress, StoredRecipient
+from waypost.recipients.model import CheckedFields, Known, Person, RecipientKind, StoredAddress, StoredRecipient
 from waypost.recipients.ports import AddressStore, RecipientStore
 from waypost.recipients.rules import check_attributes
 
@@ -35,6 +35,17 @@ class Mention:
     must_exist: bool
     newcomer_kind: RecipientKind = RecipientKind.USER
     sayings: list[CheckedFields] = field(default_factory=list[CheckedFields])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Planned:
+    """A mention beside what is known, and what would come of it. Nothing is written yet."""
+
+    mention: Mention
+    known: Known | None
+    merge: Merge | None
+    """None where the mention must be refused."""
+    faults: Sequence[FieldError] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,33 +70,63 @@ class People:
     async def bring_in(self, tx: Transaction, mentions: Sequence[Mention]) -> Sequence[Found]:
         """The people mentioned, made or changed as the call says. Refuses the whole call where one cannot be."""
         key = await self._keyring.of(tx)
-        wanted = {mention.external_id: mention for mention in mentions}
-        known = {row.external_id: row for row in await self._recipients.by_external_ids(tx, sorted(wanted))}
-        _refuse_unknown(wanted.values(), known)
-        newcomers = [mention for mention in mentions if mention.external_id not in known]
-        made = await self._make(tx, key, newcomers)
-        late = sorted(mention.external_id for mention in newcomers if mention.external_id not in made)
-        if late:
-            # Someone else made them between our look and our insert; now they are known.
-            known |= {row.external_id: row for row in await self._recipients.by_external_ids(tx, late)}
-            _refuse_unknown((wanted[external_id] for external_id in late), known)
-        merged = await self._change(tx, key, wanted, list(known.values()))
+        known = {
+            asked: one
+            for one in await self._recipients.look_up(tx, sorted({mention.external_id for mention in mentions}), ())
+            for asked in one.asked
+        }
+        planned = [self.plan(tx, key, mention, known.get(mention.external_id)) for mention in mentions]
+        refuse_all([fault for one in planned for fault in one.faults])
+        return await self.write(tx, key, planned)
+
+    def plan(self, tx: Transaction, key: TenantKey, mention: Mention, known: Known | None) -> Planned:
+        """What would come of a mention: a newcomer, a change, or nothing new."""
+        if (fault := _unusable(mention, known)) is not None:
+            return Planned(mention=mention, known=known, merge=None, faults=[fault])
+        if known is None:
+            merged = self._draft(tx, key, mention)
+        else:
+            person = _open_person(tx.tenant_id, key, known.row, known.addresses)
+            merged = merge(tx.tenant_id, person, mention.sayings, key, self._clock)
+        return Planned(mention=mention, known=known, merge=merged, faults=_overgrown(mention, merged))
+
+    async def write(self, tx: Transaction, key: TenantKey, planned: Sequence[Planned]) -> Sequence[Found]:
+        """Makes and changes people as planned, and says who they are now, in the order given.
+
+        Refuses only what has become impossible since the look."""
+        drafts = {one.mention.external_id: one.merge for one in planned if one.known is None and one.merge}
+        made = await self._make(tx, drafts)
+        late = [one.mention for one in planned if one.known is None and one.mention.external_id not in made]
+        stale = [one for one in planned if one.known is not None and one.merge and one.merge.changed]
+        stale += await self._plan_again(tx, key, late)
+        changed = await self._change(tx, key, stale)
         return [
-            Found(person=person, mention=mention, created=mention.external_id in made)
-            for mention in mentions
-            if (person := made.get(mention.external_id) or merged[mention.external_id])
+            Found(
+                person=changed.get(name) or made.get(name) or one.merge.person,
+                mention=one.mention,
+                created=name in made,
+            )
+            for one in planned
+            if one.merge is not None and (name := one.mention.external_id)
         ]
 
-    async def _make(self, tx: Transaction, key: TenantKey, mentions: Sequence[Mention]) -> Mapping[str, Person]:
-        if not mentions:
+    async def _make(self, tx: Transaction, drafts: Mapping[str, Merge]) -> Mapping[str, Person]:
+        if not drafts:
             return {}
-        merges = [self._draft(tx, key, mention) for mention in mentions]
-        _refuse_overgrown(zip(mentions, merges, strict=True))
-        rows = sorted((drafted.person.row for drafted in merges), key=lambda row: row.external_id)
-        added = await self._recipients.add(tx, rows)
-        ours = [drafted for drafted in merges if drafted.person.row.id in added]
-        await self._addresses.add(tx, [address for drafted in ours for address in drafted.added])
-        return {drafted.person.row.external_id: drafted.person for drafted in ours}
+        merges = [drafts[external_id] for external_id in sorted(drafts)]
+        addresses = [address for drafted in merges for address in drafted.added]
+        added = await self._recipients.add(tx, [drafted.person.row for drafted in merges], addresses)
+        return {drafted.person.row.external_id: drafted.person for drafted in merges if drafted.person.row.id in added}
+
+    async def _plan_again(self, tx: Transaction, key: TenantKey, late: Sequence[Mention]) -> Sequence[Planned]:
+        """Someone else made them between our look and our insert; now they are known."""
+        if not late:
+            return []
+        names = sorted(mention.external_id for mention in late)
+        known = {asked: one for one in await self._recipients.look_up(tx, names, ()) for asked in one.asked}
+        planned = [self.plan(tx, key, mention, known.get(mention.external_id)) for mention in late]
+        refuse_all([fault for one in planned for fault in one.faults])
+        return planned
 
     def _draft(self, tx: Transaction, key: TenantKey, mention: Mention) -> Merge:
         now = self._clock.now()
@@ -108,29 +149,21 @@ class People:
         drafted.person = replace(drafted.person, row=replace(drafted.person.row, version=1))
         return drafted
 
-    async def _change(
-        self, tx: Transaction, key: TenantKey, wanted: Mapping[str, Mention], rows: Sequence[StoredRecipient]
-    ) -> Mapping[str, Person]:
-        """Looks without a lock first: most calls change nothing. What does change is locked and looked at again."""
-        people = {person.row.external_id: person for person in await self._open(tx, key, rows)}
-        stale = sorted(
-            person.row.id
-            for external_id, person in people.items()
-            if merge(tx.tenant_id, person, wanted[external_id].sayings, key, self._clock).changed
-        )
+    async def _change(self, tx: Transaction, key: TenantKey, stale: Sequence[Planned]) -> Mapping[str, Person]:
+        """What would change is locked and looked at again: most calls change nothing and lock nobody."""
         if not stale:
-            return people
-        fresh = await self._recipients.lock(tx, stale)
-        _refuse_unknown((wanted[row.external_id] for row in fresh), {row.external_id: row for row in fresh})
+            return {}
+        wanted = {one.known.row.id: one.mention for one in stale if one.known is not None}
+        fresh = await self._recipients.lock(tx, sorted(wanted))
+        known = [Known(row=row, addresses=(), asked=()) for row in fresh]
+        refuse_all([fault for one in known if (fault := _unusable(wanted[one.row.id], one)) is not None])
         merges = {
-            person.row.external_id: merge(
-                tx.tenant_id, person, wanted[person.row.external_id].sayings, key, self._clock
-            )
+            person.row.id: merge(tx.tenant_id, person, wanted[person.row.id].sayings, key, self._clock)
             for person in await self._open(tx, key, fresh)
         }
-        _refuse_overgrown((wanted[external_id], merged) for external_id, merged in merges.items())
+        refuse_all([fault for who, merged in merges.items() for fault in _overgrown(wanted[who], merged)])
         await self._write(tx, [merged for merged in merges.values() if merged.changed])
-        return people | {external_id: merged.person for external_id, merged in merges.items()}
+        return {wanted[who].external_id: merged.person for who, merged in merges.items()}
 
     async def _write(self, tx: Transaction, merges: Sequence[Merge]) -> None:
         now = self._clock.now()
@@ -169,32 +202,28 @@ def _open_person(tenant_id: str, key: TenantKey, row: StoredRecipient, addresses
     return Person(row=row, key=data_key, wrapped_key=row.data_key, attributes=attributes, addresses=addresses)
 
 
-def _refuse_unknown(mentions: Iterable[Mention], known: Mapping[str, StoredRecipient]) -> None:
-    errors: list[FieldError] = []
-    for mention in mentions:
-        row = known.get(mention.external_id)
-        if row is None and mention.must_exist:
-            message = "There is no recipient of this id. Give an object with its address to make one."
-            errors.append(FieldError(pointer=mention.pointer, code="unknown_recipient", message=message))
-        elif row is not None and row.erased_at is not None:
-            message = "This recipient has been erased, for good."
-            errors.append(FieldError(pointer=mention.pointer, code="recipient_erased", message=message))
-    refuse_all(errors)
+def _unusable(mention: Mention, known: Known | None) -> FieldError | None:
+    if known is None and mention.must_exist:
+        message = "There is no recipient of this id. Give an object with its address to make one."
+        return FieldError(pointer=mention.pointer, code="unknown_recipient", message=message)
+    if known is not None and known.row.erased_at is not None:
+        message = "This recipient has been erased, for good."
+        return FieldError(pointer=mention.pointer, code="recipient_erased", message=message)
+    return None
 
 
-def _refuse_overgrown(merges: Iterable[tuple[Mention, Merge]]) -> None:
+def _overgrown(mention: Mention, merged: Merge) -> Sequence[FieldError]:
     """Each saying fits on its own; what they add up to must fit too."""
-    refuse_all(
-        [
-            error
-            for mention, merged in merges
-            if merged.changed
-            for error in check_attributes(merged.person.attributes, f"{mention.pointer}/attributes")
-        ]
-    )
+    if not merged.changed:
+        return ()
+    return list(check_attributes(merged.person.attributes, f"{mention.pointer}/attributes"))
 
 
 def refuse_all(errors: Sequence[FieldError]) -> None:
     if errors:
-        ordered = errors[:MOST_ERRORS]
-        raise Refused(ordered[0].message, code=ordered[0].code, errors=ordered)
+        raise refusal_of(errors)
+
+
+def refusal_of(errors: Sequence[FieldError]) -> Refused:
+    ordered = errors[:MOST_ERRORS]
+    return Refused(ordered[0].message, code=ordered[0].code, errors=ordered)

@@ -7,18 +7,28 @@ from uuid import UUID
 
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
-from waypost.recipients.model import StoredAddress, StoredRecipient
+from waypost.recipients.model import Known, StoredAddress, StoredRecipient
 
 
 class RecipientStore(Protocol):
+    async def look_up(
+        self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]]
+    ) -> Sequence[Known]:
+        """Who has one of the external ids (erased ones too) or one of the addresses, by channel and hash; in the order
+        in which they were made."""
+        ...
+
     async def by_external_ids(self, tx: Transaction, ids: Sequence[str]) -> Sequence[StoredRecipient]: ...
 
     async def lock(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[StoredRecipient]:
         """As they are now, held against other changes until the transaction ends."""
         ...
 
-    async def add(self, tx: Transaction, rows: Sequence[StoredRecipient]) -> frozenset[UUID]:
-        """Adds all whose external id is free, and says which; waits for others who are adding the same."""
+    async def add(
+        self, tx: Transaction, rows: Sequence[StoredRecipient], addresses: Sequence[StoredAddress]
+    ) -> frozenset[UUID]:
+        """Adds all whose external id is free, with their addresses, and says which; waits for others who are adding
+        the same."""
         ...
 
     async def change(self, tx: Transaction, rows: Sequence[StoredRecipient]) -> None: ...
@@ -37,12 +47,6 @@ class RecipientStore(Protocol):
 class AddressStore(Protocol):
     async def of_recipients(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[StoredAddress]:
         """All that are not revoked, the newest given first."""
-        ...
-
-    async def owners(
-        self, tx: Transaction, channel: Channel, hashes: Sequence[str]
-    ) -> Mapping[str, Sequence[StoredRecipient]]:
-        """Who has each address, oldest recipient first, without the erased."""
         ...
 
     async def hold_newcomers(self, tx: Transaction, hashes: Sequence[str]) -> None:

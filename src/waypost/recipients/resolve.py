@@ -1,7 +1,11 @@
-"""From the members of `to` to people with an open key and an address: all of them, or a refusal naming each fault."""
+"""From the members of `to` to people with an open key and an address.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+First a look, for many calls at once, that writes nothing: who is meant, and what would come of what is said. Then, for
+those calls that stand, the people are made and changed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from waypost.kernel.address import Address
@@ -10,196 +14,215 @@ from waypost.kernel.errors import FieldError, Refused
 from waypost.kernel.vault import Keyring, TenantKey, place
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
-from waypost.recipients.model import (
-    PHONE,
-    CheckedFields,
-    RecipientKind,
-    Resolved,
-    StoredRecipient,
-    Target,
-)
-from waypost.recipients.people import Found, Mention, People, mint_external_id, refuse_all
-from waypost.recipients.ports import AddressStore
-from waypost.recipients.rules import check_external_id, check_fields, is_minted
+from waypost.recipients.model import PHONE, Known, Person, RecipientKind, Resolved, Target
+from waypost.recipients.party import FIELD_OF, Member, Party, Spot, read_party, spots_of
+from waypost.recipients.people import Mention, People, Planned, mint_external_id, refusal_of
+from waypost.recipients.ports import AddressStore, RecipientStore
 
 _KEPT_UNDER: Final = {Channel.EMAIL: Channel.EMAIL, Channel.SMS: PHONE, Channel.WHATSAPP: PHONE, Channel.VOICE: PHONE}
-_FIELD_OF: Final = {Channel.EMAIL: "email", PHONE: "phone"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Anchor:
-    """A member without an id: its address says who it is."""
+@dataclass(slots=True)
+class Plan:
+    """What came of a look. Several calls that mention one person share what they say about them."""
 
-    position: int
-    pointer: str
-    channel: Channel
-    hash: str
-    said: CheckedFields
+    key: TenantKey
+    parties: Sequence[Party]
+    members: list[dict[str, Member]] = field(default_factory=list[dict[str, Member]])
+    """For each party, where it first mentions each of its people."""
+    refusals: dict[int, Refused] = field(default_factory=dict[int, Refused])
+    planned: Sequence[Planned] = ()
+    people: dict[str, Person] = field(default_factory=dict[str, Person])
 
+    def seen_by(self, number: int, tenant_id: str) -> Sequence[Sequence[Resolved]] | Refused:
+        """A party's people in the order of first mention, each as seen from each of its channels.
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Party:
-    """The `to` of one call, and the channels on which it wants to reach them."""
-
-    targets: Sequence[Target]
-    channels: Sequence[Channel]
-    is_list: bool = True
-    pointer: str = "/to"
+        One without an address on a channel is seen too, with `address` None."""
+        if (refusal := self.refusals.get(number)) is not None:
+            return refusal
+        channels = self.parties[number].channels
+        return [
+            [_resolved(tenant_id, self.people[name], member.position, channel) for channel in channels]
+            for name, member in self.members[number].items()
+        ]
 
 
 class Resolver:
-    def __init__(self, *, people: People, addresses: AddressStore, keyring: Keyring, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        people: People,
+        recipients: RecipientStore,
+        addresses: AddressStore,
+        keyring: Keyring,
+        clock: Clock,
+    ) -> None:
         self._people = people
+        self._recipients = recipients
         self._addresses = addresses
         self._keyring = keyring
         self._clock = clock
 
-    async def resolve_all(
-        self, tx: Transaction, parties: Sequence[Party]
-    ) -> Sequence[Sequence[Sequence[Resolved]] | Refused]:
-        """For each party its people, each as seen from each of its channels; or why the party is refused."""
-        answers: list[Sequence[Sequence[Resolved]] | Refused] = []
-        for party in parties:
-            try:
-                found = await self._bring_in(tx, party.targets, party.pointer, is_list=party.is_list)
-                answers.append([[_resolved(tx.tenant_id, one, channel) for channel in party.channels] for one in found])
-            except Refused as refusal:
-                answers.append(refusal)
-        return answers
+    async def look(self, tx: Transaction, parties: Sequence[Party]) -> Plan:
+        """Looks again without those it must refuse: what they say does not count."""
+        key = await self._keyring.of(tx)
+        read = [read_party(party, key) for party in parties]
+        refused = {number: refusal_of(errors) for number, (_, errors) in enumerate(read) if errors}
+        while True:
+            members = [() if number in refused else said for number, (said, _) in enumerate(read)]
+            plan = await self._attempt(tx, key, parties, members)
+            if not plan.refusals:
+                plan.refusals = refused
+                return plan
+            refused |= plan.refusals
+
+    async def bring_in(self, tx: Transaction, plan: Plan) -> None:
+        """Makes and changes the people of a plan. Refuses only what has become impossible since the look."""
+        for found in await self._people.write(tx, plan.key, plan.planned):
+            plan.people[found.mention.external_id] = found.person
 
     async def resolve(
-        self,
-        tx: Transaction,
-        targets: Sequence[Target],
-        channel: Channel,
-        *,
-        pointer: str = "/to",
-        is_list: bool = True,
+        self, tx: Transaction, targets: Sequence[Target], channel: Channel, *, is_list: bool = True
     ) -> Sequence[Resolved]:
-        """One answer per person, in the order of first mention.
+        """Both steps for one call and one channel; raises what refuses it.
 
         Several mentions of one person collapse: what they say is merged in order, and the address given last is used.
-        A person without an address on the channel is answered too, with `address` None.
         """
-        found = await self._bring_in(tx, targets, pointer, is_list=is_list)
-        return [_resolved(tx.tenant_id, person, channel) for person in found]
+        plan = await self.look(tx, [Party(targets=targets, channels=(channel,), is_list=is_list)])
+        if plan.refusals:
+            raise plan.refusals[0]
+        await self.bring_in(tx, plan)
+        seen = plan.seen_by(0, tx.tenant_id)
+        return [] if isinstance(seen, Refused) else [each[0] for each in seen]
 
-    async def _bring_in(
-        self, tx: Transaction, targets: Sequence[Target], pointer: str, *, is_list: bool
-    ) -> Sequence[Found]:
-        key = await self._keyring.of(tx)
-        mentions, anchors = _read(targets, pointer, key, is_list=is_list)
-        await self._attach(tx, mentions, anchors, key)
-        return await self._people.bring_in(tx, sorted(mentions.values(), key=lambda mention: mention.position))
+    async def _attempt(
+        self, tx: Transaction, key: TenantKey, parties: Sequence[Party], members: Sequence[Sequence[Member]]
+    ) -> Plan:
+        plan = Plan(key=key, parties=parties)
+        everyone = [member for said in members for member in said]
+        if not everyone:
+            plan.members = [{} for _ in parties]
+            return plan
+        given = _given_with_an_id(everyone, key)
+        known = await self._look_up(tx, everyone, given)
+        names = {asked: one.row.external_id for one in known for asked in one.asked}
+        whose = _Owners(known, given, names, self._clock)
+        mentions: dict[str, Mention] = {}
+        for number, said in enumerate(members):
+            meant = [(member, whose.names_of(member)) for member in said]
+            if ambiguous := [_ambiguous(member) for member, found in meant if len(found) > 1]:
+                plan.refusals[number] = refusal_of(ambiguous)
+            first: dict[str, Member] = {}
+            for member, found in meant if not ambiguous else ():
+                _mention(mentions, member, found[0], must_exist=whose.is_known(member))
+                first.setdefault(found[0], member)
+            plan.members.append(first)
+        by_name = {one.row.external_id: one for one in known}
+        plan.planned = [self._people.plan(tx, key, one, by_name.get(one.external_id)) for one in mentions.values()]
+        plan.people = {one.mention.external_id: one.merge.person for one in plan.planned if one.merge}
+        _blame(plan)
+        return plan
 
-    async def _attach(
-        self, tx: Transaction, mentions: dict[str, Mention], anchors: Sequence[_Anchor], key: TenantKey
-    ) -> None:
-        """Gives every anchor the mention of the one person it means, made new where there is none."""
-        if not anchors:
-            return
-        owners = await self._owners(tx, anchors)
-        given = _given_with_an_id(mentions, key)
-        strangers = [anchor for anchor in anchors if not owners.get(_spot(anchor)) and _spot(anchor) not in given]
+    async def _look_up(
+        self, tx: Transaction, members: Sequence[Member], given: Mapping[Spot, Sequence[str]]
+    ) -> Sequence[Known]:
+        ids = sorted({member.id for member in members if member.id is not None})
+        spots = sorted({member.anchor for member in members if member.anchor is not None})
+        known = list(await self._recipients.look_up(tx, ids, spots))
+        owned = {spot for one in known for spot in _spots_owned(one)}
+        strangers = [spot for spot in spots if spot not in owned and spot not in given]
         if strangers:
-            await self._addresses.hold_newcomers(tx, sorted({anchor.hash for anchor in strangers}))
-            owners |= await self._owners(tx, strangers)
-        errors: list[FieldError] = []
-        minted: dict[tuple[Channel, str], str] = {}
-        for anchor in anchors:
-            meant = _meant(owners.get(_spot(anchor), ()), given.get(_spot(anchor), ()))
-            if len(meant) > 1:
-                message = "Several recipients have this address. Say which one by its id."
-                field_pointer = f"{anchor.pointer}/{_FIELD_OF[anchor.channel]}"
-                errors.append(FieldError(pointer=field_pointer, code="ambiguous_recipient", message=message))
-                continue
-            external_id = meant[0] if meant else minted.setdefault(_spot(anchor), mint_external_id(self._clock))
-            blank = Mention(external_id, anchor.position, anchor.pointer, must_exist=bool(meant))
-            blank.newcomer_kind = RecipientKind.ANONYMOUS
-            _say(mentions.setdefault(external_id, blank), anchor.position, anchor.said)
-        refuse_all(errors)
-
-    async def _owners(
-        self, tx: Transaction, anchors: Sequence[_Anchor]
-    ) -> dict[tuple[Channel, str], Sequence[StoredRecipient]]:
-        owners: dict[tuple[Channel, str], Sequence[StoredRecipient]] = {}
-        for channel in _FIELD_OF:
-            hashes = sorted({anchor.hash for anchor in anchors if anchor.channel is channel})
-            if hashes:
-                found = await self._addresses.owners(tx, channel, hashes)
-                owners |= {(channel, hashed): rows for hashed, rows in found.items()}
-        return owners
+            await self._addresses.hold_newcomers(tx, sorted({hashed for _, hashed in strangers}))
+            seen = {one.row.id for one in known}
+            known += [one for one in await self._recipients.look_up(tx, [], strangers) if one.row.id not in seen]
+        return known
 
 
-def _read(
-    targets: Sequence[Target], pointer: str, key: TenantKey, *, is_list: bool
-) -> tuple[dict[str, Mention], list[_Anchor]]:
-    errors: list[FieldError] = []
-    mentions: dict[str, Mention] = {}
-    anchors: list[_Anchor] = []
-    for position, target in enumerate(targets):
-        at = f"{pointer}/{position}" if is_list else pointer
-        said, faults = check_fields(target.fields, at)
-        if target.id is not None:
-            faults += check_external_id(target.id, at if target.must_exist else f"{at}/id")
-        anchor = _anchor(said, position, at, key) if target.id is None and not faults else None
-        if target.id is None and anchor is None and not faults:
-            message = "Say who is meant: give an id, an email or a phone."
-            faults.append(FieldError(pointer=at, code="required", message=message))
-        errors += faults
-        if faults:
-            continue
-        if anchor is not None:
-            anchors.append(anchor)
-        elif target.id is not None:
-            # Of a plain string and an object with the same id, the object may make the person.
-            must_exist = target.must_exist or is_minted(target.id)
-            mention = mentions.setdefault(target.id, Mention(target.id, position, at, must_exist))
-            mention.must_exist = mention.must_exist and must_exist
-            _say(mention, position, said)
-    refuse_all(errors)
-    return mentions, anchors
+class _Owners:
+    """Who is meant by an address. People with an id of their own come before anonymous ones, who are nothing else."""
+
+    def __init__(
+        self, known: Iterable[Known], given: Mapping[Spot, Sequence[str]], names: Mapping[str, str], clock: Clock
+    ) -> None:
+        self._names = names
+        self._given = given
+        self._clock = clock
+        self._owners: dict[Spot, list[Known]] = {}
+        self._minted: dict[Spot, str] = {}
+        for one in known:
+            for spot in _spots_owned(one):
+                self._owners.setdefault(spot, []).append(one)
+
+    def names_of(self, member: Member) -> Sequence[str]:
+        """The one it is, minted where there is none; several where nobody can tell."""
+        if member.id is not None:
+            return [self._names.get(member.id, member.id)]
+        meant = self._meant(member)
+        if meant or member.anchor is None:
+            return meant
+        if member.anchor not in self._minted:
+            self._minted[member.anchor] = mint_external_id(self._clock)
+        return [self._minted[member.anchor]]
+
+    def is_known(self, member: Member) -> bool:
+        return member.must_exist if member.id is not None else bool(self._meant(member))
+
+    def _meant(self, member: Member) -> Sequence[str]:
+        if member.anchor is None:
+            return ()
+        owners = self._owners.get(member.anchor, [])
+        named = [one.row.external_id for one in owners if one.row.kind is not RecipientKind.ANONYMOUS]
+        given = [self._names.get(name, name) for name in self._given.get(member.anchor, ())]
+        return list(dict.fromkeys([*named, *given])) or [one.row.external_id for one in owners[:1]]
 
 
-def _anchor(said: CheckedFields, position: int, pointer: str, key: TenantKey) -> _Anchor | None:
-    for channel in _FIELD_OF:
-        address = said.addresses.get(channel)
-        if address is not None:
-            hashed = key.hash_address(channel.word, address.text)
-            return _Anchor(position=position, pointer=pointer, channel=channel, hash=hashed, said=said)
-    return None
+def _mention(mentions: dict[str, Mention], member: Member, name: str, *, must_exist: bool) -> None:
+    mention = mentions.get(name)
+    if mention is None:
+        mention = mentions[name] = Mention(name, member.position, member.pointer, must_exist)
+        if member.id is None:
+            mention.newcomer_kind = RecipientKind.ANONYMOUS
+    elif member.id is not None:
+        # Of a plain string and an object with the same id, the object may make the person.
+        mention.must_exist = mention.must_exist and must_exist
+    mention.sayings.append(member.said)
 
 
-def _say(mention: Mention, position: int, said: CheckedFields) -> None:
-    mention.position = min(mention.position, position)
-    mention.sayings.append(said)
+def _blame(plan: Plan) -> None:
+    """Refuses every party that mentions someone who cannot be, pointing at where it does."""
+    faulty = {one.mention.external_id: one for one in plan.planned if one.faults}
+    for number, first in enumerate(plan.members) if faulty else ():
+        errors = [
+            replace(fault, pointer=member.pointer + fault.pointer.removeprefix(faulty[name].mention.pointer))
+            for name, member in first.items()
+            if name in faulty
+            for fault in faulty[name].faults
+        ]
+        if errors:
+            plan.refusals[number] = refusal_of(errors)
 
 
-def _given_with_an_id(mentions: Mapping[str, Mention], key: TenantKey) -> dict[tuple[Channel, str], list[str]]:
-    """Addresses that this very call gives to someone by id."""
-    given: dict[tuple[Channel, str], list[str]] = {}
-    for mention in mentions.values():
-        for said in mention.sayings:
-            for channel, address in said.addresses.items():
-                if address is not None:
-                    spot = (channel, key.hash_address(channel.word, address.text))
-                    given.setdefault(spot, []).append(mention.external_id)
+def _ambiguous(member: Member) -> FieldError:
+    message = "Several recipients have this address. Say which one by its id."
+    name = FIELD_OF[member.anchor[0]] if member.anchor else ""
+    return FieldError(pointer=f"{member.pointer}/{name}", code="ambiguous_recipient", message=message)
+
+
+def _given_with_an_id(members: Iterable[Member], key: TenantKey) -> dict[Spot, list[str]]:
+    """Addresses that these very calls give to someone by id."""
+    given: dict[Spot, list[str]] = {}
+    for member in members:
+        if member.id is not None:
+            for spot in spots_of(member.said, key):
+                given.setdefault(spot, []).append(member.id)
     return given
 
 
-def _spot(anchor: _Anchor) -> tuple[Channel, str]:
-    return anchor.channel, anchor.hash
+def _spots_owned(one: Known) -> Iterable[Spot]:
+    return () if one.row.erased_at is not None else ((address.channel, address.hash) for address in one.addresses)
 
 
-def _meant(owners: Sequence[StoredRecipient], given: Sequence[str]) -> Sequence[str]:
-    """People with an id of their own come before anonymous ones, who are nothing but the address."""
-    named = [row.external_id for row in owners if row.kind is not RecipientKind.ANONYMOUS]
-    people = list(dict.fromkeys([*named, *given]))
-    return people or [row.external_id for row in owners[:1]]
-
-
-def _resolved(tenant_id: str, found: Found, channel: Channel) -> Resolved:
-    person = found.person
+def _resolved(tenant_id: str, person: Person, position: int, channel: Channel) -> Resolved:
     stored = person.address_on(_KEPT_UNDER.get(channel, channel))
     address = None
     if stored is not None:
@@ -208,7 +231,7 @@ def _resolved(tenant_id: str, found: Found, channel: Channel) -> Resolved:
     return Resolved(
         recipient_id=person.row.id,
         external_id=person.row.external_id,
-        position=found.mention.position,
+        position=position,
         address_id=stored.id if stored else None,
         address=address,
         address_hash=stored.hash if stored else None,

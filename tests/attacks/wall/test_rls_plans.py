@@ -66,7 +66,7 @@ def statements(one: dict[str, Any], tenant: str) -> Iterator[tuple[str, str, lis
     yield "recipients", "lock_recipients", [tenant, ids]
     yield "recipients", "page_of_recipients", [tenant, None, 21]
     yield "recipients", "addresses_of_recipients", [tenant, ids]
-    yield "recipients", "owners_of_addresses", [tenant, 1, hashes]
+    yield "recipients", "look_up", [tenant, [one["external_id"]], [1], hashes]
     yield "suppression", "standing", [tenant, 1, one["hash"], "manual"]
     yield "suppression", "find", [tenant, one["id"]]
     yield "suppression", "page", [tenant, LAST, 21]

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Final
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import connection_of
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
-from waypost.recipients.model import AddressStatus, RecipientKind, StoredAddress, StoredRecipient
+from waypost.recipients.model import AddressStatus, Known, RecipientKind, StoredAddress, StoredRecipient
 
 _SQL: Final = load("recipients")
 _BUCKETS: Final = 64
@@ -24,11 +25,29 @@ class PgRecipientStore:
         rows = await connection_of(tx).fetch(_SQL["by_external_ids"], tx.tenant_id, ids)
         return [_recipient(row) for row in rows]
 
+    async def look_up(
+        self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]]
+    ) -> Sequence[Known]:
+        rows = await connection_of(tx).fetch(
+            _SQL["look_up"], tx.tenant_id, ids, [channel.value for channel, _ in spots], [hashed for _, hashed in spots]
+        )
+        return [
+            Known(
+                row=_recipient(first),
+                addresses=tuple(_known_address(row) for row in group if row["address_id"] is not None),
+                asked=tuple(first["asked"]),
+            )
+            for _, found in groupby(rows, key=lambda row: row["id"])
+            if (group := list(found)) and (first := group[0])
+        ]
+
     async def lock(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[StoredRecipient]:
         rows = await connection_of(tx).fetch(_SQL["lock_recipients"], tx.tenant_id, ids)
         return [_recipient(row) for row in rows]
 
-    async def add(self, tx: Transaction, rows: Sequence[StoredRecipient]) -> frozenset[UUID]:
+    async def add(
+        self, tx: Transaction, rows: Sequence[StoredRecipient], addresses: Sequence[StoredAddress]
+    ) -> frozenset[UUID]:
         added = await connection_of(tx).fetch(
             _SQL["add_recipients"],
             tx.tenant_id,
@@ -42,6 +61,7 @@ class PgRecipientStore:
             [row.version for row in rows],
             [row.created_at for row in rows],
             [row.updated_at for row in rows],
+            *_address_columns(addresses),
         )
         return frozenset(row["id"] for row in added)
 
@@ -76,14 +96,6 @@ class PgAddressStore:
         rows = await connection_of(tx).fetch(_SQL["addresses_of_recipients"], tx.tenant_id, ids)
         return [_address(row) for row in rows]
 
-    async def owners(
-        self, tx: Transaction, channel: Channel, hashes: Sequence[str]
-    ) -> Mapping[str, Sequence[StoredRecipient]]:
-        owners: dict[str, list[StoredRecipient]] = {}
-        for row in await connection_of(tx).fetch(_SQL["owners_of_addresses"], tx.tenant_id, channel.value, hashes):
-            owners.setdefault(row["hash"], []).append(_recipient(row))
-        return owners
-
     async def hold_newcomers(self, tx: Transaction, hashes: Sequence[str]) -> None:
         tenant = int.from_bytes(hashlib.sha256(tx.tenant_id.encode()).digest()[:4], "big", signed=True)
         buckets = sorted({int(hashed[-4:], 16) % _BUCKETS for hashed in hashes})
@@ -93,16 +105,7 @@ class PgAddressStore:
         await connection_of(tx).execute(
             _SQL["add_addresses"],
             tx.tenant_id,
-            [row.id for row in rows],
-            [row.recipient_id for row in rows],
-            [row.channel.value for row in rows],
-            [row.hash for row in rows],
-            [row.ciphertext for row in rows],
-            [row.verified for row in rows],
-            [row.status.value for row in rows],
-            [row.given_at for row in rows],
-            [row.created_at for row in rows],
-            [row.updated_at for row in rows],
+            *_address_columns(rows),
         )
 
     async def put_in_front(self, tx: Transaction, given: Mapping[UUID, datetime]) -> None:
@@ -125,6 +128,37 @@ def _recipient(row: Record) -> StoredRecipient:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         erased_at=row["erased_at"],
+    )
+
+
+def _address_columns(rows: Sequence[StoredAddress]) -> tuple[list[object], ...]:
+    return (
+        [row.id for row in rows],
+        [row.recipient_id for row in rows],
+        [row.channel.value for row in rows],
+        [row.hash for row in rows],
+        [row.ciphertext for row in rows],
+        [row.verified for row in rows],
+        [row.status.value for row in rows],
+        [row.given_at for row in rows],
+        [row.created_at for row in rows],
+        [row.updated_at for row in rows],
+    )
+
+
+def _known_address(row: Record) -> StoredAddress:
+    """The address half of a row that `look_up` found."""
+    return StoredAddress(
+        id=row["address_id"],
+        recipient_id=row["id"],
+        channel=Channel(row["channel"]),
+        hash=row["hash"],
+        ciphertext=row["ciphertext"],
+        verified=row["verified"],
+        status=AddressStatus(row["status"]),
+        given_at=row["given_at"],
+        created_at=row["address_created_at"],
+        updated_at=row["address_updated_at"],
     )
 
 

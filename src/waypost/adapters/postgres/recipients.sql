@@ -4,6 +4,34 @@
 select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at
 from recipients where tenant_id = $1 and external_id = any($2::text[])
 
+-- name: look_up
+-- tenant: row
+-- Everyone a call may mean, with the addresses in use: by id (erased ones too: their ids stay taken; a merged id means
+-- the one it became) and by address. The offsets keep the plan to one look-up for each, whatever the statistics.
+with named as (
+    select r.external_id as asked, coalesce(r.merged_into, r.id) as id
+    from recipients r where r.tenant_id = $1 and r.external_id = any($2::text[])
+), meant as (
+    select n.id from named n
+    union
+    select a.recipient_id from unnest($3::smallint[], $4::text[]) as spot (channel, hash)
+    cross join lateral (
+        select recipient_id from addresses
+        where tenant_id = $1 and channel = spot.channel and hash = spot.hash and status <> 'revoked' offset 0) a
+)
+select r.*, array(select n.asked from named n where n.id = r.id) as asked,
+       a.address_id, a.channel, a.hash, a.ciphertext, a.verified, a.status, a.given_at,
+       a.address_created_at, a.address_updated_at
+from meant m
+cross join lateral (
+    select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at
+    from recipients where tenant_id = $1 and id = m.id offset 0) r
+left join lateral (
+    select id as address_id, channel, hash, ciphertext, verified, status, given_at, created_at as address_created_at,
+           updated_at as address_updated_at
+    from addresses where tenant_id = $1 and recipient_id = m.id and status <> 'revoked' offset 0) a on true
+order by r.id, a.given_at desc, a.address_id desc
+
 -- name: lock_recipients
 -- tenant: row
 -- In the order of ids, so that two calls about the same people wait for each other and never in a ring.
@@ -13,14 +41,25 @@ from recipients where tenant_id = $1 and id = any($2::uuid[]) order by id for no
 -- name: add_recipients
 -- tenant: row
 -- Sorted by external id by the caller; a taken id is left alone, after waiting for whoever is taking it.
-insert into recipients
-    (tenant_id, id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at)
-select $1, id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at
-from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::bytea[], $9::int[],
-            $10::timestamptz[], $11::timestamptz[])
-    as new (id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at)
-on conflict (tenant_id, external_id) do nothing
-returning id
+with added as (
+    insert into recipients
+        (tenant_id, id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at)
+    select $1, id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at
+    from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::bytea[], $9::int[],
+                $10::timestamptz[], $11::timestamptz[])
+        as new (id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at)
+    on conflict (tenant_id, external_id) do nothing
+    returning id
+), reachable as (
+    insert into addresses
+        (tenant_id, id, recipient_id, channel, hash, ciphertext, verified, status, given_at, created_at, updated_at)
+    select $1, new.id, new.recipient_id, channel, hash, ciphertext, verified, status, given_at, created_at, updated_at
+    from unnest($12::uuid[], $13::uuid[], $14::smallint[], $15::text[], $16::bytea[], $17::boolean[], $18::text[],
+                $19::timestamptz[], $20::timestamptz[], $21::timestamptz[])
+        as new (id, recipient_id, channel, hash, ciphertext, verified, status, given_at, created_at, updated_at)
+    where new.recipient_id in (select id from added)
+)
+select id from added
 
 -- name: change_recipients
 -- tenant: row
@@ -61,19 +100,6 @@ on conflict (tenant_id, recipient_id) do update set changed_at = greatest(gate_c
 select id, recipient_id, channel, hash, ciphertext, verified, status, given_at, created_at, updated_at
 from addresses where tenant_id = $1 and recipient_id = any($2::uuid[]) and status <> 'revoked'
 order by recipient_id, given_at desc, id desc
-
--- name: owners_of_addresses
--- tenant: row
--- Who has an address, oldest recipient first. The offset keeps the plan to one look-up per owner, whatever the statistics.
-select a.hash, r.*
-from addresses a
-cross join lateral (
-    select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at
-    from recipients where tenant_id = a.tenant_id and id = a.recipient_id
-    offset 0
-) r
-where a.tenant_id = $1 and a.channel = $2 and a.hash = any($3::text[]) and a.status <> 'revoked' and r.erased_at is null
-order by r.id
 
 -- name: hold_newcomers
 -- tenant: row

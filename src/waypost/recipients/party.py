@@ -1,0 +1,73 @@
+"""The `to` of a call, read: who is meant by which member, and what is said about them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from waypost.kernel.errors import FieldError
+from waypost.kernel.vault import TenantKey
+from waypost.kernel.vocabulary import Channel
+from waypost.recipients.model import PHONE, CheckedFields, Target
+from waypost.recipients.rules import check_external_id, check_fields, is_minted
+
+Spot: TypeAlias = tuple[Channel, str]
+"""An address, by its channel and hash."""
+FIELD_OF: Final = {Channel.EMAIL: "email", PHONE: "phone"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Party:
+    """The `to` of one call, and the channels on which it wants to reach them."""
+
+    targets: Sequence[Target]
+    channels: Sequence[Channel]
+    is_list: bool = True
+    """Decides how a refusal points at a member: `/to/3/email` or `/to/email`."""
+    pointer: str = "/to"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Member:
+    """One member of `to`. Without an id, its anchor says who it is."""
+
+    position: int
+    pointer: str
+    id: str | None
+    must_exist: bool
+    anchor: Spot | None
+    said: CheckedFields
+
+
+def read_party(party: Party, key: TenantKey) -> tuple[Sequence[Member], Sequence[FieldError]]:
+    """The members, or all that is wrong with them."""
+    members: list[Member] = []
+    errors: list[FieldError] = []
+    for position, target in enumerate(party.targets):
+        pointer = f"{party.pointer}/{position}" if party.is_list else party.pointer
+        said, faults = check_fields(target.fields, pointer)
+        if target.id is not None:
+            faults += check_external_id(target.id, pointer if target.must_exist else f"{pointer}/id")
+        anchor = next(iter(spots_of(said, key)), None) if target.id is None and not faults else None
+        if target.id is None and anchor is None and not faults:
+            message = "Say who is meant: give an id, an email or a phone."
+            faults.append(FieldError(pointer=pointer, code="required", message=message))
+        errors += faults
+        members.append(
+            Member(
+                position=position,
+                pointer=pointer,
+                id=target.id,
+                must_exist=target.must_exist or (target.id is not None and is_minted(target.id)),
+                anchor=anchor,
+                said=said,
+            )
+        )
+    return members, errors
+
+
+def spots_of(said: CheckedFields, key: TenantKey) -> Iterable[Spot]:
+    """The addresses that are given, in the order in which they say who is meant."""
+    for channel in FIELD_OF:
+        address = said.addresses.get(channel)
+        if address is not None:
+            yield channel, key.hash_address(channel.word, address.text)
