@@ -24,6 +24,11 @@ class Purged(StrEnum):
     GATE_CHANGES = "gate_changes"
     NOTIFICATION_DEDUPE = "notification_dedupe"
     OUTBOX = "outbox"
+    CONSUMED_EVENTS = "consumed_events"
+    EVENT_FAILURES = "event_failures"
+    TIMERS = "timers"
+    TIMER_NEWS = "timer_news"
+    THROTTLES = "throttles"
 
 
 KEPT: Final = {
@@ -31,6 +36,11 @@ KEPT: Final = {
     Purged.GATE_CHANGES: timedelta(days=8),
     Purged.NOTIFICATION_DEDUPE: timedelta(0),
     Purged.OUTBOX: timedelta(days=7),
+    Purged.CONSUMED_EVENTS: timedelta(days=30),
+    Purged.EVENT_FAILURES: timedelta(days=90),
+    Purged.TIMERS: timedelta(days=90),
+    Purged.TIMER_NEWS: timedelta(0),
+    Purged.THROTTLES: timedelta(days=31),
 }
 """How long after its own date a row is kept."""
 

@@ -31,6 +31,8 @@ def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
     """One row of each table for a tenant, in an order that foreign keys allow."""
     recipient, template, version, notification = an_id(at), an_id(at), an_id(at), an_id(at)
     listed, job = an_id(at), an_id(at)
+    inbox = an_id(at)
+    timer = an_id(at)
     times = {"created_at": at, "updated_at": at}
     who = {"tenant_id": tenant}
     return {
@@ -77,7 +79,31 @@ def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
                      "started_at": at},
         "timeline": {**who, "notification_id": notification, "retention": 1, "id": an_id(at), "at": at, "event": "e"},
         "outbox": {**who, "kind": 1, "subject_id": an_id(at)},
+        "triggers": {**who, "id": an_id(at), "key": "k", "event_type": "e", "spec": "{}", **times},
+        "consumed_events": {**who, "consumer": "c", "event_id": "e"},
+        "event_failures": {**who, "consumer": "c", "event_id": "e", "id": an_id(at), "attempts": 1, "code": "c",
+                           "problem": "p", "body": b"b", "failed_at": at},
+        "timers": {**who, "id": timer, "kind": "trigger", "source": "c/e", "recipient_id": recipient,
+                   "subject_key": "s", "state": "waiting", "occurred_at": at, "due": at, "payload": b"p",
+                   "created_at": at},
+        "timer_news": {**who, "subject_key": "s", "occurred_at": at, "consumer": "c", "event_id": "e",
+                       "event_type": "e", "cancels": True, "kept_until": at},
+        "digest_items": {**who, "timer_id": timer, "n": 1, "payload": b"p"},
+        "throttles": {**who, "trigger_id": timer, "recipient_id": recipient, "slot": "", "times": [at],
+                      "touched_at": at},
+        "escalation_messages": {**who, "notification_id": notification, "timer_id": timer},
         "mailbox": {**who, "id": an_id(at), "summary": b"s", "raw": b"r"},
+        "inbox_settings": {**who, "updated_at": at},
+        "inboxes": {**who, "id": inbox, "key": "k", "title": "t", **times},
+        "inbox_posts": {**who, "inbox_id": inbox, "id": an_id(at), "audience": "everyone", "place": 1,
+                        "expires_at": at, "created_by": an_id(at)},
+        "inbox_counters": {**who, "inbox_id": inbox, "run": 0, "topic": "", "live": 1},
+        "inbox_members": {**who, "inbox_id": inbox, "recipient_id": recipient, "visible_from": an_id(at)},
+        "inbox_items": {**who, "inbox_id": inbox, "recipient_id": recipient, "post_id": an_id(at), "public": False,
+                        "n": 1, "as_of": 1, "expires_at": at},
+        "inbox_watermarks": {**who, "inbox_id": inbox, "recipient_id": recipient, "n": 1, "at": at,
+                             "own_upto": an_id(at), "public_upto": an_id(at)},
+        "inbox_token_ends": {**who, "recipient_id": recipient, "not_before": at},
     }  # fmt: skip
 
 

@@ -26,8 +26,10 @@ RESOLVERS = {
     "lost_workers": WORKER,
     "abandoned_claims": WORKER,
     "tenants_to_purge": WORKER,
+    "tenants_with_due_timers": WORKER,
     "due_jobs": WORKER,
     "jobs_to_tidy": WORKER,
+    "inbox_tenants_due": WORKER,
 }
 MAINTENANCE = {"ensure_partitions": WORKER, "default_partition_rows": API | WORKER | {"waypost_dba"}}
 NOW = datetime.now(UTC)
@@ -250,8 +252,19 @@ async def test_tenants_with_rows_past_their_time(
         await admin.execute("insert into notification_dedupe values ($1, 'k', $2, 1, $2, $3)", tenant, uuid4(), when)
         await admin.execute("insert into outbox (tenant_id, at, kind, subject_id) values ($1, $3, 1, $2)",
                             tenant, uuid4(), when)  # fmt: skip
+        await admin.execute("insert into consumed_events values ($1, 'c', 'e', $2)", tenant, when)
+        await admin.execute("insert into event_failures values ($1, 'c', 'e', $2, 1, 'c', 'p', '', $3)",
+                            tenant, uuid4(), when)  # fmt: skip
+        await admin.execute("insert into timers (tenant_id, id, kind, source, state, occurred_at, payload, created_at,"
+                            " ended_at) values ($1, $2, 'trigger', 'c/e', 'fired', $3, '', $3, $3)",
+                            tenant, uuid4(), when)  # fmt: skip
+        await admin.execute("insert into timer_news values ($1, 's', $2, 'c', 'e', 't', true, null, $2)", tenant, when)
+        await admin.execute("insert into throttles values ($1, $2, $2, '', '{}', $3)", tenant, uuid4(), when)
     worker = await connect("worker")
-    for kind in ("idempotency_keys", "gate_changes", "notification_dedupe", "outbox"):
+    for kind in (
+        "idempotency_keys", "gate_changes", "notification_dedupe", "outbox", "consumed_events", "event_failures",
+        "timers", "timer_news", "throttles",
+    ):  # fmt: skip
         rows = await worker.fetch("select * from tenants_to_purge($1, $2, 10)", kind, NOW - timedelta(days=30))
         assert {row["tenant_id"] for row in rows} == {"aaa", "bbb"}, kind
         rows = await worker.fetch("select * from tenants_to_purge($1, $2, 1)", kind, NOW - timedelta(days=30))
@@ -282,6 +295,7 @@ PROMISED = {
     "lost_workers": {"worker_id"},
     "abandoned_claims": {"tenant_id", "id", "channel", "priority"},
     "tenants_to_purge": {"tenant_id"},
+    "tenants_with_due_timers": {"tenant_id"},
     "due_jobs": {"tenant_id", "id"},
     "jobs_to_tidy": {"tenant_id", "id"},
 }

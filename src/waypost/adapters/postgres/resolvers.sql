@@ -176,6 +176,107 @@ as $$
     where c.worker_id = p_worker order by c.tenant_id, c.id, c.channel, c.priority
 $$;
 
+-- Whose timers are due, each tenant once and in order? Where few are due they are looked at one by one. Where more are
+-- due than p_sample, it walks from tenant to tenant along the index: one tenant's million never hides another's one.
+create function waypost.tenants_with_due_timers(p_at timestamptz, p_after text, p_at_most integer, p_sample integer)
+returns table (tenant_id text)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    v_due integer := (select count(*) from (
+        select from waypost.timers d where d.state = 'waiting' and d.due <= p_at order by d.due limit p_sample + 1) s);
+begin
+    if v_due <= p_sample then
+        return query
+        select distinct d.tenant_id from waypost.timers d
+        where d.state = 'waiting' and d.due <= p_at and d.tenant_id > coalesce(p_after, '')
+          and exists (select from waypost.tenants t where t.id = d.tenant_id and t.status = 'active')
+        order by 1 limit p_at_most;
+        return;
+    end if;
+    return query
+    with recursive first_timer as (
+        (select d.tenant_id, d.due from waypost.timers d
+         where d.state = 'waiting' and d.tenant_id > coalesce(p_after, '')
+         order by d.tenant_id, d.due, d.id limit 1)
+        union all
+        select n.tenant_id, n.due from first_timer f
+        cross join lateral (
+            select d.tenant_id, d.due from waypost.timers d
+            where d.state = 'waiting' and d.tenant_id > f.tenant_id
+            order by d.tenant_id, d.due, d.id limit 1) n
+    )
+    select f.tenant_id from first_timer f
+    where f.due <= p_at and exists (select from waypost.tenants t where t.id = f.tenant_id and t.status = 'active')
+    limit p_at_most;
+end
+$$;
+
+-- Who has news that somebody has not been told, or that is due again for a broker? From one tenant on, then round, so
+-- that nobody is always last. Walks from reader to reader along the index, never through their rows.
+create function waypost.unread_news(p_now timestamptz, p_after text, p_at_most integer)
+returns table (tenant_id text, reader smallint)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with recursive pair as (
+        (select u.tenant_id, u.reader from waypost.outbox_unread u order by u.tenant_id, u.reader limit 1)
+        union all
+        select n.tenant_id, n.reader from pair p
+        cross join lateral (
+            select u.tenant_id, u.reader from waypost.outbox_unread u
+            where (u.tenant_id, u.reader) > (p.tenant_id, p.reader) order by u.tenant_id, u.reader limit 1) n
+    ), wanted as (
+        select p.tenant_id, p.reader from pair p
+        union
+        select b.tenant_id, b.reader from (
+            select x.tenant_id, x.reader from waypost.publish_backlog x where x.due <= p_now
+            order by x.due limit 1000) b
+    )
+    select w.tenant_id, w.reader from wanted w
+    order by w.tenant_id <= p_after, w.tenant_id, w.reader limit least(p_at_most, 1000);
+end
+$$;
+
+-- Which endpoints of active tenants have something due and a free place? Longest waiting first.
+create function waypost.due_webhooks(p_now timestamptz, p_at_most integer)
+returns table (tenant_id text, endpoint_id uuid)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+    select l.tenant_id, l.endpoint_id from waypost.webhook_lanes l
+    where l.due < 'infinity' and l.due <= p_now and least(l.busy_a, l.busy_b) <= p_now
+      and exists (select from waypost.tenants t where t.id = l.tenant_id and t.status = 'active')
+    order by l.due limit least(p_at_most, 1000)
+$$;
+
+-- Which tenants have a replay to go on with?
+create function waypost.open_replays(p_at_most integer)
+returns table (tenant_id text)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+    select distinct r.tenant_id from waypost.webhook_replays r where not r.done limit least(p_at_most, 1000)
+$$;
+
+-- How far are the readers behind? For metrics: batches over all tenants, counted to p_at_most, and the oldest of each.
+create function waypost.relay_standing(p_now timestamptz, p_at_most integer)
+returns table (reader smallint, waiting bigint, oldest timestamptz)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    (select u.reader, count(*), min(u.at)
+     from (select x.reader, x.at from waypost.outbox_unread x limit least(p_at_most, 100000)) u group by u.reader)
+    union all
+    (select (-1)::smallint, count(*), min(l.due)
+     from (select x.due from waypost.webhook_lanes x where x.due < 'infinity' and x.due <= p_now
+           limit least(p_at_most, 100000)) l having count(*) > 0)
+$$;
+
 -- Which tenants keep rows past their time? The purge then deletes them tenant by tenant. Looks at the oldest rows only.
 create function waypost.tenants_to_purge(p_kind text, p_before timestamptz, p_at_most integer)
 returns table (tenant_id text)
@@ -201,6 +302,31 @@ begin
             return query select t.id from waypost.tenants t cross join lateral (
                 select b.at from waypost.outbox b where b.tenant_id = t.id order by b.id limit 1) first
                 where first.at < p_before limit p_at_most;
+        when 'consumed_events' then
+            return query select distinct o.tenant_id from (
+                select e.tenant_id from waypost.consumed_events e where e.received_at < p_before
+                order by e.received_at limit 10000) o limit p_at_most;
+        when 'event_failures' then
+            return query select distinct o.tenant_id from (
+                select e.tenant_id from waypost.event_failures e where e.failed_at < p_before
+                order by e.failed_at limit 10000) o limit p_at_most;
+        when 'timers' then
+            return query select distinct o.tenant_id from (
+                select d.tenant_id from waypost.timers d where d.ended_at < p_before
+                order by d.ended_at limit 10000) o limit p_at_most;
+        when 'timer_news' then
+            return query select distinct o.tenant_id from (
+                select n.tenant_id from waypost.timer_news n where n.kept_until < p_before
+                order by n.kept_until limit 10000) o limit p_at_most;
+        when 'throttles' then
+            return query select distinct o.tenant_id from (
+                select h.tenant_id from waypost.throttles h where h.touched_at < p_before
+                order by h.touched_at limit 10000) o limit p_at_most;
+        when 'webhook_deliveries' then
+            -- By the id's own time: a tenant's first delivery is its oldest.
+            return query select t.id from waypost.tenants t cross join lateral (
+                select d.id from waypost.webhook_deliveries d where d.tenant_id = t.id order by d.id limit 1) first
+                where first.id < waypost.first_id_of(p_before at time zone 'UTC') limit p_at_most;
     end case;
 end
 $$;
@@ -223,11 +349,26 @@ as $$
     select j.tenant_id, j.id from waypost.jobs j where j.files_until < now() order by j.files_until limit p_at_most
 $$;
 
+-- Which tenants have something in an inbox that has expired, or that is to wake? Two or three look-ups for each tenant.
+create function waypost.inbox_tenants_due(p_now timestamptz, p_at_most integer)
+returns table (tenant_id text)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+    select t.id from waypost.tenants t
+    where exists (select from waypost.inbox_items i where i.tenant_id = t.id and i.expires_at <= p_now)
+       or exists (select from waypost.inbox_posts p where p.tenant_id = t.id and p.expires_at <= p_now)
+       or exists (select from waypost.inbox_items i where i.tenant_id = t.id and i.snoozed_until <= p_now)
+    limit p_at_most
+$$;
+grant execute on function waypost.inbox_tenants_due(timestamptz, integer) to waypost_worker;
+
 grant execute on function waypost.api_key_owner(bytea), waypost.tenant_directory(text, integer, text),
     waypost.tenant_of_notification(uuid) to waypost_api;
 grant execute on function waypost.due_jobs(integer), waypost.jobs_to_tidy(integer) to waypost_worker;
 grant execute on function waypost.due_lanes(integer), waypost.next_lane_due(), waypost.sleeping_lanes(),
     waypost.due_suspects(integer), waypost.queue_standing(integer), waypost.lost_workers(interval), waypost.abandoned_claims(uuid),
+    waypost.tenants_with_due_timers(timestamptz, text, integer, integer),
     waypost.tenants_to_purge(text, timestamptz, integer) to waypost_worker;
 
 reset role;

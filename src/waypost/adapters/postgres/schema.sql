@@ -765,8 +765,541 @@ grant select, insert, update, delete on topics, platform_suppressions, recipient
 
 -- ── 0005 events ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
+-- What an event starts. A tenant's row stands in for the platform's (tenant `_platform`) of the same key.
+create table triggers (
+    tenant_id    text not null references tenants (id),
+    id           uuid not null,
+    key          text collate "C" not null check (length(key) between 1 and 300),
+    event_type   text collate "C" not null check (length(event_type) between 1 and 128),
+    spec         jsonb not null,
+    version      integer not null default 1,
+    created_at   timestamptz not null,
+    updated_at   timestamptz not null,
+    unique (tenant_id, key)
+);
+create index triggers_by_type on triggers (tenant_id, event_type);
+alter table triggers add primary key (tenant_id, id);
+
+-- Which events have been taken in, so that each is only once. Not partitioned: uniqueness must hold over all of them.
+create table consumed_events (
+    tenant_id    text not null,
+    consumer     text collate "C" not null,
+    event_id     text collate "C" not null,
+    received_at  timestamptz not null default now(),
+    primary key (tenant_id, consumer, event_id)
+);
+create index consumed_events_by_age on consumed_events (received_at);
+
+-- Pulled events that could not be taken in: tried again, and after ten times kept here for people.
+create table event_failures (
+    tenant_id    text not null references tenants (id),
+    consumer     text collate "C" not null,
+    event_id     text collate "C" not null,
+    id           uuid not null,
+    attempts     smallint not null check (attempts > 0),
+    code         text not null,
+    problem      text not null,
+    body         bytea not null,
+    failed_at    timestamptz not null,
+    dead_at      timestamptz,
+    unique (tenant_id, id),
+    primary key (tenant_id, consumer, event_id)
+);
+create index event_failures_by_age on event_failures (failed_at);
+
+-- Work to do later, which can be moved or dropped; also the windows of digests and the steps of what goes on until seen.
+create table timers (
+    tenant_id    text not null,
+    id           uuid not null,
+    kind         text not null check (kind in ('trigger', 'digest', 'escalation')),
+    trigger_id   uuid,
+    source       text collate "C" not null,
+    recipient_id uuid,
+    subject_key  text collate "C",
+    slot         text collate "C",
+    state        text not null check (state in ('waiting', 'fired', 'cancelled', 'skipped')),
+    reason       text,
+    occurred_at  timestamptz not null,
+    due          timestamptz,
+    payload      bytea not null,
+    collecting   boolean not null default false,
+    collected    integer not null default 0,
+    generation   smallint not null default 1,
+    tries        smallint not null default 0,
+    moved_at     timestamptz,
+    request_id   uuid,
+    created_at   timestamptz not null,
+    ended_at     timestamptz,
+    check (state <> 'waiting' or due is not null),
+    check ((state = 'waiting') = (ended_at is null)),
+    check (not collecting or kind = 'digest' and state = 'waiting')
+);
+create unique index timers_once on timers (tenant_id, kind, source, trigger_id, recipient_id) nulls not distinct;
+create unique index timers_collecting on timers (tenant_id, trigger_id, recipient_id, slot) where collecting;
+create index timers_of_subject on timers (tenant_id, subject_key, id) where subject_key is not null;
+create index timers_of_recipient on timers (tenant_id, recipient_id, id) where recipient_id is not null;
+create index timers_by_due on timers (due) include (tenant_id) where state = 'waiting';
+create index timers_waiting on timers (tenant_id, due, id) where state = 'waiting';
+create index timers_by_end on timers (ended_at) where ended_at is not null;
+alter table timers add primary key (tenant_id, id);
+comment on column timers.source is 'what it comes from: consumer and event, the first message of an escalation, its own id for a digest';
+comment on column timers.recipient_id is 'null where the recipients are found when it fires';
+comment on column timers.payload is 'sealed under the recipient''s data key, or the tenant''s where there is no recipient';
+comment on column timers.due is 'null where its anchor could not be read';
+
+-- What events said about a subject, kept so that whatever arrives later or out of order still counts.
+create table timer_news (
+    tenant_id    text not null,
+    subject_key  text collate "C" not null,
+    occurred_at  timestamptz not null,
+    consumer     text collate "C" not null,
+    event_id     text collate "C" not null,
+    event_type   text not null,
+    cancels      boolean not null,
+    data         bytea,
+    kept_until   timestamptz not null,
+    primary key (tenant_id, subject_key, occurred_at, consumer, event_id, cancels)
+);
+create index timer_news_by_age on timer_news (kept_until);
+comment on column timer_news.data is 'sealed under the tenant''s key; a cancellation needs none';
+
+create table digest_items (
+    tenant_id    text not null,
+    timer_id     uuid not null,
+    n            integer not null,
+    payload      bytea not null,
+    primary key (tenant_id, timer_id, n),
+    foreign key (tenant_id, timer_id) references timers (tenant_id, id) on delete cascade
+);
+
+-- When the last messages of a trigger went to a recipient: never more than its `max` of them.
+create table throttles (
+    tenant_id    text not null,
+    trigger_id   uuid not null,
+    recipient_id uuid not null,
+    slot         text collate "C" not null,
+    times        timestamptz[] not null,
+    touched_at   timestamptz not null,
+    primary key (tenant_id, trigger_id, recipient_id, slot)
+) with (fillfactor = 70);
+create index throttles_by_age on throttles (touched_at);
+
+-- The messages of what goes on until seen: reading any of them ends it.
+create table escalation_messages (
+    tenant_id       text not null,
+    notification_id uuid not null,
+    timer_id        uuid not null,
+    primary key (tenant_id, notification_id),
+    foreign key (tenant_id, timer_id) references timers (tenant_id, id) on delete cascade
+);
+create index escalation_messages_of on escalation_messages (tenant_id, timer_id);
+
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['triggers', 'consumed_events', 'event_failures', 'timers', 'timer_news', 'digest_items',
+        'throttles', 'escalation_messages']
+    loop
+        execute format('alter table %I enable row level security', name);
+        execute format('alter table %I force row level security', name);
+        execute format('create policy tenant on %I using (tenant_id = current_setting(''app.tenant_id'', true)) '
+                       'with check (tenant_id = current_setting(''app.tenant_id'', true))', name);
+    end loop;
+end
+$$;
+create policy platform on triggers for select to waypost_api, waypost_worker
+    using (tenant_id = '_platform' and current_setting('app.tenant_id', true) <> '');
+
+create policy resolver on consumed_events for select to waypost_resolver using (true);
+create policy resolver on event_failures for select to waypost_resolver using (true);
+create policy resolver on timers for select to waypost_resolver using (true);
+create policy resolver on timer_news for select to waypost_resolver using (true);
+create policy resolver on throttles for select to waypost_resolver using (true);
+grant select (tenant_id, received_at) on consumed_events to waypost_resolver;
+grant select (tenant_id, failed_at) on event_failures to waypost_resolver;
+grant select (tenant_id, due, state, ended_at) on timers to waypost_resolver;
+grant select (tenant_id, kept_until) on timer_news to waypost_resolver;
+grant select (tenant_id, touched_at) on throttles to waypost_resolver;
+
+grant select, insert, update, delete on triggers to waypost_api;
+grant select on triggers to waypost_worker;
+grant select, insert on consumed_events to waypost_api;
+grant select, insert, delete on consumed_events to waypost_worker;
+grant select, delete on event_failures to waypost_api;
+grant select, insert, update, delete on event_failures to waypost_worker;
+grant select, insert, update on timers to waypost_api;
+grant select, insert, update, delete on timers to waypost_worker;
+grant select, insert on timer_news to waypost_api;
+grant select, insert, update, delete on timer_news to waypost_worker;
+grant select, insert on digest_items to waypost_api;
+grant select, insert, delete on digest_items to waypost_worker;
+grant select, insert, update on throttles to waypost_api;
+grant select, insert, update, delete on throttles to waypost_worker;
+grant select, insert on escalation_messages to waypost_api, waypost_worker;
+
+-- A due timer or a pulled event is submitted by the worker, as a call is by the API.
+grant select, insert on requests, template_versions, notification_dedupe to waypost_worker;
+grant update (notification_id, kept_until) on notification_dedupe to waypost_worker;
+grant select, insert, update on recipients, addresses to waypost_worker;
+
+grant select, insert, update, delete on triggers, consumed_events, event_failures, timers, timer_news, digest_items,
+    throttles, escalation_messages to waypost_dba;
+
 -- ── 0006 webhooks ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+-- News carries the time at which it was written down, not the one at which its transaction began: whoever waited for a
+-- subject's lock has seen what came before, and its news must have the later time.
+alter table outbox alter column at set default clock_timestamp();
+
+-- Which publishers of the operator's read along, in every tenant's outbox.
+create table publishers (
+    reader       smallint primary key check (reader > 0),
+    name         text not null,
+    seen_at      timestamptz not null
+);
+
+-- What a reader has not been told yet: one row per statement that added news, so that telling costs a sender next to
+-- nothing. A row is gone when its news has been told; there is no position that could run ahead of a late commit.
+create table outbox_unread (
+    tenant_id    text not null,
+    reader       smallint not null,
+    id           bigint generated always as identity,
+    at           timestamptz not null default now(),
+    ids          bigint[] storage external not null,
+    primary key (tenant_id, reader, id)
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+comment on column outbox_unread.reader is '0: the tenant''s webhook endpoints; otherwise one of publishers';
+comment on column outbox_unread.id is 'grows with what is caused by what: one by one, never from a cache';
+
+-- What a broker would not take, and what waits behind it.
+create table publish_backlog (
+    tenant_id    text not null,
+    reader       smallint not null,
+    subject_id   uuid not null,
+    at           timestamptz not null,
+    outbox_id    bigint not null,
+    kind         smallint not null,
+    n            smallint not null,
+    tries        smallint not null,
+    since        timestamptz not null,
+    due          timestamptz not null,
+    primary key (tenant_id, reader, subject_id, at, outbox_id)
+);
+create index publish_backlog_due on publish_backlog (due);
+
+create table webhook_endpoints (
+    tenant_id        text not null references tenants (id),
+    id               uuid not null,
+    url              bytea not null,
+    secret           bytea not null,
+    old_secret       bytea,
+    old_secret_until timestamptz,
+    events           text[] not null,
+    description      text not null check (length(description) <= 500),
+    status           text not null check (status in ('enabled', 'disabled')),
+    disabled_reason  text check (disabled_reason in ('by_hand', 'gone', 'failing')),
+    disabled_at      timestamptz,
+    failing_since    timestamptz,
+    version          integer not null default 1,
+    created_at       timestamptz not null,
+    updated_at       timestamptz not null,
+    primary key (tenant_id, id),
+    check ((status = 'disabled') = (disabled_reason is not null and disabled_at is not null)),
+    check ((old_secret is null) = (old_secret_until is null))
+);
+comment on column webhook_endpoints.url is 'sealed under the tenant''s key, as the secrets are: addresses of webhooks often hold a token';
+
+-- When an endpoint is called next, and how fast: two calls at a time, whoever makes them.
+create table webhook_lanes (
+    tenant_id    text not null,
+    endpoint_id  uuid not null,
+    due          timestamptz not null default 'infinity',
+    not_before   timestamptz not null default '-infinity',
+    pace         smallint not null,
+    failures     integer not null default 0,
+    busy_a       timestamptz not null default '-infinity',
+    busy_b       timestamptz not null default '-infinity',
+    primary key (tenant_id, endpoint_id),
+    foreign key (tenant_id, endpoint_id) references webhook_endpoints (tenant_id, id) on delete cascade
+) with (fillfactor = 50);
+create index webhook_lanes_due on webhook_lanes (due) where due < 'infinity';
+comment on column webhook_lanes.due is 'when the first of its deliveries is due and may be made; infinity while there is none';
+comment on column webhook_lanes.busy_a is 'until when the first of its two places is taken';
+
+-- One event for one endpoint. The body is not kept: it is made from the record of what it is about, each time.
+create table webhook_deliveries (
+    tenant_id    text not null,
+    id           uuid not null,
+    endpoint_id  uuid not null,
+    outbox_id    bigint not null,
+    at           timestamptz not null,
+    kind         smallint not null,
+    subject_id   uuid not null,
+    n            smallint not null,
+    state        text not null check (state in ('waiting', 'delivered', 'failed')),
+    attempts     smallint not null default 0,
+    due          timestamptz not null,
+    give_up_at   timestamptz not null,
+    foreign key (tenant_id, endpoint_id) references webhook_endpoints (tenant_id, id) on delete cascade
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+create index webhook_deliveries_waiting on webhook_deliveries (tenant_id, endpoint_id, due) where state = 'waiting';
+create index webhook_deliveries_of_endpoint on webhook_deliveries (tenant_id, endpoint_id, id);
+alter table webhook_deliveries add primary key (tenant_id, id);
+
+create table webhook_attempts (
+    tenant_id    text not null,
+    delivery_id  uuid not null,
+    n            smallint not null,
+    at           timestamptz not null,
+    status       smallint,
+    fault        text,
+    latency_ms   integer not null,
+    answer       text not null,
+    primary key (tenant_id, delivery_id, n),
+    foreign key (tenant_id, delivery_id) references webhook_deliveries (tenant_id, id) on delete cascade
+);
+
+-- Events of a time that one endpoint is told again; `position` is how far its rows have been read.
+create table webhook_replays (
+    tenant_id    text not null,
+    id           uuid not null,
+    endpoint_id  uuid not null,
+    since        timestamptz not null,
+    until        timestamptz not null,
+    position     bigint not null default 0,
+    added        integer not null default 0,
+    done         boolean not null default false,
+    primary key (tenant_id, id),
+    foreign key (tenant_id, endpoint_id) references webhook_endpoints (tenant_id, id) on delete cascade
+);
+create index webhook_replays_of_endpoint on webhook_replays (tenant_id, endpoint_id, id);
+create index webhook_replays_open on webhook_replays (tenant_id) where not done;
+
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['outbox_unread', 'publish_backlog', 'webhook_endpoints', 'webhook_lanes',
+        'webhook_deliveries', 'webhook_attempts', 'webhook_replays']
+    loop
+        execute format('alter table %I enable row level security', name);
+        execute format('alter table %I force row level security', name);
+        execute format('create policy tenant on %I using (tenant_id = current_setting(''app.tenant_id'', true)) '
+                       'with check (tenant_id = current_setting(''app.tenant_id'', true))', name);
+    end loop;
+end
+$$;
+create policy resolver on outbox_unread for select to waypost_resolver using (true);
+create policy resolver on publish_backlog for select to waypost_resolver using (true);
+create policy resolver on webhook_lanes for select to waypost_resolver using (true);
+create policy resolver on webhook_deliveries for select to waypost_resolver using (true);
+create policy resolver on webhook_replays for select to waypost_resolver using (true);
+grant select (tenant_id, reader, id, at) on outbox_unread to waypost_resolver;
+grant select (tenant_id, reader, due) on publish_backlog to waypost_resolver;
+grant select (tenant_id, endpoint_id, due, busy_a, busy_b) on webhook_lanes to waypost_resolver;
+grant select (tenant_id, id) on webhook_deliveries to waypost_resolver;
+grant select (tenant_id, done) on webhook_replays to waypost_resolver;
+
+grant select on publishers to waypost_api;
+grant select, insert, update, delete on publishers to waypost_worker;
+grant insert on outbox_unread to waypost_api;
+grant select, insert, update, delete on outbox_unread, publish_backlog to waypost_worker;
+grant select, insert, update, delete on webhook_endpoints to waypost_api;
+grant select on webhook_endpoints to waypost_worker;
+grant update (status, disabled_reason, disabled_at, failing_since, version, updated_at) on webhook_endpoints to waypost_worker;
+grant select, insert, update on webhook_lanes to waypost_api, waypost_worker;
+grant select, insert on webhook_deliveries to waypost_api;
+grant update (state, due, give_up_at) on webhook_deliveries to waypost_api;
+grant select, insert, update, delete on webhook_deliveries to waypost_worker;
+grant select on webhook_attempts to waypost_api;
+grant select, insert on webhook_attempts to waypost_worker;
+grant select, insert on webhook_replays to waypost_api;
+grant select, delete on webhook_replays to waypost_worker;
+grant update (position, added, done) on webhook_replays to waypost_worker;
+grant select, insert, update, delete on publishers, outbox_unread, publish_backlog, webhook_endpoints, webhook_lanes,
+    webhook_deliveries, webhook_attempts, webhook_replays to waypost_dba;
+grant usage, select on sequence outbox_unread_id_seq to waypost_dba;
 
 -- ── 0007 limits ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 -- ── 0008 inbox ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+create table inbox_settings (
+    tenant_id       text primary key references tenants (id),
+    ttl             text not null default '30d',
+    visible_since   integer not null default 0 check (visible_since >= -1),
+    allowed_origins text[] not null default '{}',
+    identity_secret bytea,
+    updated_at      timestamptz not null
+);
+comment on column inbox_settings.visible_since is 'which posts for everyone a newcomer sees: those of so many seconds before joining; -1: all';
+comment on column inbox_settings.identity_secret is 'sealed by the tenant''s key; whoever holds it may prove to be any recipient';
+
+create table inboxes (
+    tenant_id    text not null references tenants (id),
+    id           uuid not null,
+    key          text collate "C" not null check (key ~ '^[a-z0-9][a-z0-9._-]{0,63}$'),
+    title        text not null check (length(title) between 1 and 200),
+    description  text not null default '' check (length(description) <= 2000),
+    ttl          jsonb not null default '{}',
+    n            bigint not null default 0,
+    place        bigint not null default 0,
+    last_post    uuid not null default '00000000-0000-0000-0000-000000000000',
+    version      integer not null default 1,
+    created_at   timestamptz not null,
+    updated_at   timestamptz not null,
+    unique (tenant_id, key)
+) with (fillfactor = 50);
+alter table inboxes add primary key (tenant_id, id);
+comment on column inboxes.n is 'number of the last change to posts for everyone; taken under this row''s lock, so numbers follow commits';
+comment on column inboxes.place is 'place of the last post to everyone; places and ids of such posts grow together, under the same lock';
+
+create table inbox_posts (
+    tenant_id    text not null,
+    inbox_id     uuid not null,
+    id           uuid not null,
+    audience     text not null check (audience in ('users', 'everyone', 'list', 'filter')),
+    label        text,
+    copies       integer,
+    topic        text collate "C" not null default '',
+    content      bytea,
+    place        bigint not null default 0,
+    n            bigint not null default 0,
+    expires_at   timestamptz not null,
+    redacted_at  timestamptz,
+    created_by   uuid not null,
+    foreign key (tenant_id, inbox_id) references inboxes (tenant_id, id),
+    check ((audience = 'everyone') = (place > 0))
+);
+create index inbox_posts_for_everyone on inbox_posts (tenant_id, inbox_id, id)
+    where audience = 'everyone' and redacted_at is null;
+create index inbox_posts_in_place on inbox_posts (tenant_id, inbox_id, place) include (topic, expires_at)
+    where audience = 'everyone' and redacted_at is null;
+create index inbox_posts_expiring on inbox_posts (tenant_id, inbox_id, expires_at) include (topic, place)
+    where audience = 'everyone' and redacted_at is null;
+create index inbox_posts_redacted on inbox_posts (tenant_id, inbox_id, id)
+    where audience = 'everyone' and redacted_at is not null;
+create index inbox_posts_changed on inbox_posts (tenant_id, inbox_id, n) where audience = 'everyone';
+create index inbox_posts_by_age on inbox_posts (tenant_id, expires_at);
+alter table inbox_posts add primary key (tenant_id, inbox_id, id);
+comment on column inbox_posts.copies is 'for how many people it was when it was posted; null: for everyone';
+comment on column inbox_posts.content is 'sealed by the tenant''s key; null where each copy holds its own, sealed by its owner''s';
+comment on column inbox_posts.place is 'of posts for everyone: counts go by runs of 512 places';
+
+-- How many posts for everyone stand, by runs of places, so that those after any point are counted without walking them.
+create table inbox_counters (
+    tenant_id    text not null,
+    inbox_id     uuid not null,
+    run          bigint not null,
+    topic        text collate "C" not null,
+    live         integer not null check (live >= 0),
+    primary key (tenant_id, inbox_id, run, topic),
+    foreign key (tenant_id, inbox_id) references inboxes (tenant_id, id)
+) with (fillfactor = 50);
+
+-- One person in one inbox. Whoever changes anything of theirs holds this row and takes the next number.
+create table inbox_members (
+    tenant_id    text not null,
+    inbox_id     uuid not null,
+    recipient_id uuid not null,
+    n            bigint not null default 0,
+    visible_from uuid not null,
+    read_upto    uuid not null default '00000000-0000-0000-0000-000000000000',
+    primary key (tenant_id, inbox_id, recipient_id),
+    foreign key (tenant_id, inbox_id) references inboxes (tenant_id, id),
+    foreign key (tenant_id, recipient_id) references recipients (tenant_id, id)
+) with (fillfactor = 70);
+create index inbox_members_of_recipient on inbox_members (tenant_id, recipient_id);
+create index inbox_members_by_read on inbox_members (tenant_id, inbox_id, read_upto);
+comment on column inbox_members.visible_from is 'the oldest post for everyone that this person sees';
+comment on column inbox_members.read_upto is 'the newest post for everyone that a watermark of this person covers';
+
+-- A message in one person's feed: a copy of their own, or what they did with a post for everyone.
+create table inbox_items (
+    tenant_id       text not null,
+    inbox_id        uuid not null,
+    recipient_id    uuid not null,
+    post_id         uuid not null,
+    public          boolean not null,
+    is_notification boolean not null default false,
+    topic           text collate "C" not null default '',
+    content         bytea,
+    n               bigint not null,
+    as_of           bigint not null,
+    expires_at      timestamptz not null,
+    seen_at         timestamptz,
+    read_at         timestamptz,
+    archived_at     timestamptz,
+    snoozed_until   timestamptz,
+    pinned_at       timestamptz,
+    clicked_at      timestamptz,
+    redacted_at     timestamptz,
+    check (not public or content is null),
+    foreign key (tenant_id, inbox_id, recipient_id) references inbox_members (tenant_id, inbox_id, recipient_id)
+) with (fillfactor = 80);
+create index inbox_items_own on inbox_items (tenant_id, inbox_id, recipient_id, post_id) where not public;
+create index inbox_items_of_post on inbox_items (tenant_id, inbox_id, post_id);
+create index inbox_items_changed on inbox_items (tenant_id, inbox_id, recipient_id, n);
+create index inbox_items_by_age on inbox_items (tenant_id, expires_at);
+create index inbox_items_snoozed on inbox_items (tenant_id, snoozed_until) where snoozed_until is not null;
+alter table inbox_items add primary key (tenant_id, inbox_id, recipient_id, post_id);
+comment on column inbox_items.n is 'the member''s number at the last change, so that a stream resumes after it';
+comment on column inbox_items.as_of is 'read_at is the whole truth up to this number; later watermarks that reach this message read it';
+
+-- "Everything up to here is read", once for all messages. The first that covers a message says when it was read.
+create table inbox_watermarks (
+    tenant_id    text not null,
+    inbox_id     uuid not null,
+    recipient_id uuid not null,
+    n            bigint not null,
+    at           timestamptz not null,
+    own_upto     uuid not null,
+    public_upto  uuid not null,
+    primary key (tenant_id, inbox_id, recipient_id, n),
+    foreign key (tenant_id, inbox_id, recipient_id) references inbox_members (tenant_id, inbox_id, recipient_id)
+);
+
+-- Until when the tokens of a person are void.
+create table inbox_token_ends (
+    tenant_id    text not null,
+    recipient_id uuid not null,
+    not_before   timestamptz not null,
+    primary key (tenant_id, recipient_id),
+    foreign key (tenant_id, recipient_id) references recipients (tenant_id, id)
+);
+
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['inbox_settings', 'inboxes', 'inbox_posts', 'inbox_counters', 'inbox_members', 'inbox_items',
+        'inbox_watermarks', 'inbox_token_ends']
+    loop
+        execute format('alter table %I enable row level security', name);
+        execute format('alter table %I force row level security', name);
+        execute format('create policy tenant on %I using (tenant_id = current_setting(''app.tenant_id'', true)) '
+                       'with check (tenant_id = current_setting(''app.tenant_id'', true))', name);
+    end loop;
+end
+$$;
+
+create policy resolver on inbox_posts for select to waypost_resolver using (true);
+create policy resolver on inbox_items for select to waypost_resolver using (true);
+grant select (tenant_id, expires_at) on inbox_posts to waypost_resolver;
+grant select (tenant_id, expires_at, snoozed_until) on inbox_items to waypost_resolver;
+
+grant select, insert, update on inbox_settings, inboxes, inbox_token_ends to waypost_api;
+grant select, insert, update, delete on inbox_posts, inbox_counters, inbox_members, inbox_items, inbox_watermarks to waypost_api;
+grant delete on inbox_token_ends to waypost_api;
+grant select on inbox_settings to waypost_worker;
+grant select, insert on inboxes to waypost_worker;
+grant update (n, place, last_post) on inboxes to waypost_worker;
+grant select, delete on inbox_posts, inbox_watermarks to waypost_worker;
+grant update (n) on inbox_posts to waypost_worker;
+grant select, update, delete on inbox_counters to waypost_worker;
+grant select, insert, update, delete on inbox_members to waypost_worker;
+grant select, delete on inbox_token_ends to waypost_worker;
+grant select, insert, update, delete on inbox_items to waypost_worker;
+grant select, insert, update, delete on inbox_settings, inboxes, inbox_posts, inbox_counters, inbox_members, inbox_items,
+    inbox_watermarks, inbox_token_ends to waypost_dba;

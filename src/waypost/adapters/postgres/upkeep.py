@@ -19,6 +19,11 @@ _PURGES: Final = {
     Purged.GATE_CHANGES: _SQL["purge_gate_changes"],
     Purged.NOTIFICATION_DEDUPE: _SQL["purge_notification_dedupe"],
     Purged.OUTBOX: _SQL["purge_outbox"],
+    Purged.CONSUMED_EVENTS: _SQL["purge_consumed_events"],
+    Purged.EVENT_FAILURES: _SQL["purge_event_failures"],
+    Purged.TIMERS: _SQL["purge_timers"],
+    Purged.TIMER_NEWS: _SQL["purge_timer_news"],
+    Purged.THROTTLES: _SQL["purge_throttles"],
 }
 
 

@@ -45,6 +45,50 @@ delete from outbox where tenant_id = $1 and id = any (array(
     select o.id from (select id, at from outbox where tenant_id = $1 order by id limit $3) o
     where o.at < now() - $2::interval))
 
+-- name: purge_consumed_events
+-- tenant: row
+-- Events so old that nobody sends them again.
+delete from consumed_events e
+using (select consumer, event_id from consumed_events
+       where tenant_id = $1 and received_at < now() - $2::interval limit $3) old
+where e.tenant_id = $1 and e.consumer = old.consumer and e.event_id = old.event_id
+
+-- name: purge_event_failures
+-- tenant: row
+-- Events that nobody has looked after for a long time.
+delete from event_failures where tenant_id = $1 and id = any (array(
+    select id from event_failures where tenant_id = $1 and failed_at < now() - $2::interval limit $3))
+
+-- name: purge_timers
+-- tenant: row
+-- Timers that ended long ago, with what hangs on them.
+delete from timers where tenant_id = $1 and id = any (array(
+    select id from timers where tenant_id = $1 and ended_at < now() - $2::interval limit $3))
+
+-- name: purge_timer_news
+-- tenant: row
+-- News about subjects past their month; where a timer of the subject still waits, they are kept and looked at later.
+with held as (
+    update timer_news n set kept_until = now() + interval '7 days'
+    where n.tenant_id = $1 and n.kept_until < now() - $2::interval and exists (
+        select from timers t where t.tenant_id = $1 and t.subject_key = n.subject_key and t.state = 'waiting')
+)
+delete from timer_news n
+using (select o.subject_key, o.occurred_at, o.consumer, o.event_id, o.cancels from timer_news o
+       where o.tenant_id = $1 and o.kept_until < now() - $2::interval and not exists (
+           select from timers t where t.tenant_id = $1 and t.subject_key = o.subject_key and t.state = 'waiting')
+       limit $3) old
+where n.tenant_id = $1 and n.subject_key = old.subject_key and n.occurred_at = old.occurred_at
+  and n.consumer = old.consumer and n.event_id = old.event_id and n.cancels = old.cancels
+
+-- name: purge_throttles
+-- tenant: row
+-- Counts of windows that have long passed.
+delete from throttles h
+using (select trigger_id, recipient_id, slot from throttles
+       where tenant_id = $1 and touched_at < now() - $2::interval limit $3) old
+where h.tenant_id = $1 and h.trigger_id = old.trigger_id and h.recipient_id = old.recipient_id and h.slot = old.slot
+
 -- name: queue_standing
 -- tenant: all sums over all tenants through a definer function, naming none
 -- What waits, by channel and priority, and since when it has been due.
