@@ -2,25 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 import msgspec
 
 from waypost.kernel.errors import FieldError
-from waypost.kernel.tenancy import Scope
-from waypost.kernel.vocabulary import Channel
-from waypost.kernel.work import Transaction
 from waypost.templates.model import (
     Content,
     Fragment,
     JsonObject,
-    JsonValue,
     LocaleSource,
     Profile,
-    Template,
-    VersionState,
 )
 
 
@@ -92,7 +85,9 @@ class RenderFailure:
 
 
 class Renderer(Protocol):
-    async def check(self, tenant_id: str, content: Content) -> ContentReport: ...
+    async def check(self, tenant_id: str, content: Content, *, is_compiled: bool = False) -> ContentReport:
+        """What `compile` has made may be larger than what an author may write."""
+        ...
 
     async def compile(
         self,
@@ -122,73 +117,3 @@ class Renderer(Protocol):
         ...
 
     async def close(self) -> None: ...
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SealedVersion:
-    """A version as it lies in the store."""
-
-    id: UUID
-    template_id: UUID | None
-    number: int | None
-    state: VersionState
-    content: bytes
-    """Sealed under the tenant's key."""
-    content_hash: bytes
-    """Keyed, so that it tells nothing to who reads the database."""
-    variables_schema: JsonObject | None
-    created_at: datetime
-    published_at: datetime | None = None
-
-
-class VersionStore(Protocol):
-    async def load(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[SealedVersion]: ...
-
-    async def active(self, tx: Transaction, key: str, channel: Channel) -> tuple[Template, SealedVersion] | None: ...
-
-    async def keep_inline(self, tx: Transaction, version: SealedVersion) -> UUID:
-        """The id under which this content is kept: of the version given, or of an earlier one with the same content."""
-        ...
-
-
-class TemplateStore(Protocol):
-    async def add(self, tx: Transaction, template: Template) -> bool:
-        """False where the tenant has a template of this key and channel already."""
-        ...
-
-    async def find(
-        self, tx: Transaction, key: str, channel: Channel, *, for_change: bool = False
-    ) -> Template | None: ...
-
-    async def page(self, tx: Transaction, before: UUID | None, limit: int) -> Sequence[Template]:
-        """Newest first."""
-        ...
-
-    async def add_draft(self, tx: Transaction, version: SealedVersion) -> int:
-        """The number that the draft got. The template must be locked (`for_change`)."""
-        ...
-
-    async def version(self, tx: Transaction, template_id: UUID, number: int | None) -> SealedVersion | None:
-        """The version of this number, or the active one."""
-        ...
-
-    async def versions(
-        self, tx: Transaction, template_id: UUID, before: int | None, limit: int
-    ) -> Sequence[SealedVersion]:
-        """Newest first."""
-        ...
-
-    async def activate(self, tx: Transaction, template_id: UUID, version_id: UUID, at: datetime) -> None:
-        """The active version, if any, becomes archived and this draft active. The template must be locked."""
-        ...
-
-
-class Audit(Protocol):
-    async def record(
-        self,
-        tx: Transaction,
-        scope: Scope,
-        action: str,
-        subject: str,
-        detail: Mapping[str, JsonValue] | None = None,
-    ) -> None: ...

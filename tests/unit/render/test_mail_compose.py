@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.adapters.render.engine import RenderRefused, make_environment
+from waypost.adapters.render.engine import JinjaDialect, make_environment
 from waypost.adapters.render.mail_compose import CompiledMail, compile_mail
+from waypost.adapters.render.refusal import RenderRefused
+from waypost.adapters.render.wire import Parts
 from waypost.templates.model import Content
 from waypost.templates.ports import MailHead
 
@@ -49,7 +51,7 @@ nasty = st.text(st.characters(exclude_characters="\x00", exclude_categories=("Cs
 
 
 def compiled(**content: str) -> CompiledMail:
-    return compile_mail(make_environment(), Content(**content))
+    return compile_mail(JinjaDialect(), Parts.of(Content(**content)))
 
 
 def parsed(message: bytes) -> EmailMessage:

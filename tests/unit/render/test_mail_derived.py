@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.adapters.render.engine import make_environment
+from waypost.adapters.render.engine import JinjaDialect, make_environment
 from waypost.adapters.render.html_text import html_to_text
 from waypost.adapters.render.mail_compose import compile_mail
 from waypost.adapters.render.mail_derived import CalmQuoter, derived_text
-from waypost.templates.model import Content
+from waypost.adapters.render.wire import Parts
 from waypost.templates.ports import MailHead
 
 HEAD = MailHead(
@@ -53,7 +53,7 @@ def test_both_ways_give_the_same_text(markup: str, name: str, url: str) -> None:
     environment = make_environment()
     environment.add_template("html", markup)
     expected = html_to_text(environment.render_template("html", **context))
-    message = compile_mail(make_environment(), Content(subject="s", html=markup)).compose(context, HEAD)
+    message = compile_mail(JinjaDialect(), Parts("s", markup)).compose(context, HEAD)
     part = message.split(b"--=_waypost_alternative")[1].split(b"\r\n\r\n", 1)[1]
     assert quopri.decodestring(part[:-2]).decode().replace("\r\n", "\n") == expected.replace("\r\n", "\n")
 

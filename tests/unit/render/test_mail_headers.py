@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.adapters.render.engine import RenderRefused
 from waypost.adapters.render.mail_headers import (
     address_header,
     date_header,
@@ -17,6 +16,7 @@ from waypost.adapters.render.mail_headers import (
     split_mailbox,
     text_header,
 )
+from waypost.adapters.render.refusal import RenderRefused
 
 LINE_BREAKS = ["\r", "\n", "\r\n", "\x00", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\x7f", "\x1b"]
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from waypost.adapters.render.engine import RenderRefused
 from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.rendition import Rendition
 from waypost.adapters.render.wire import Parts
 

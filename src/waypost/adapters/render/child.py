@@ -16,10 +16,12 @@ import msgspec
 from waypost.adapters.render import wire
 from waypost.adapters.render.confinement import PROGRESS_BYTES, CpuBudget, OwnMemory, confine
 from waypost.adapters.render.content_check import check_content
-from waypost.adapters.render.engine import RenderRefused
-from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.equipment import Equipment, load, loaded
+from waypost.adapters.render.limits import MAX_COMPILED_BYTES, MAX_SOURCE_BYTES, RenderLimits
+from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.rendition import Rendition, too_large
 from waypost.adapters.render.schema_check import SchemaShelf, check_schema
+from waypost.adapters.render.speech import Speech
 
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result", wire.Rendered, bytes)
@@ -39,6 +41,14 @@ class _Pipe:
     def send(self, reply: wire.Reply) -> None:
         self._socket.sendall(wire.frame(reply))
 
+    def wish(self, name: str) -> bytes | None:
+        """Asks for something in the middle of the work. Whoever asks for too much hears the line go dead."""
+        self._socket.sendall(wire.wish(name))
+        answer = self.receive()
+        if answer is None:
+            os._exit(0)
+        return wire.granted(answer)
+
     def _exactly(self, size: int) -> bytearray | None:
         buffer = bytearray(size)
         view, done = memoryview(buffer), 0
@@ -51,9 +61,10 @@ class _Pipe:
 
 
 class _Workshop:
-    def __init__(self, limits: RenderLimits, budget: CpuBudget) -> None:
+    def __init__(self, limits: RenderLimits, budget: CpuBudget, speech: Speech) -> None:
         self._limits = limits
         self._budget = budget
+        self._speech = speech
         self._renditions: dict[int, Rendition] = {}
         self._schemas = SchemaShelf()
         self._items_done = 0
@@ -70,8 +81,10 @@ class _Workshop:
                 composed = self._work(ask.jobs, self._compose, len)
                 return wire.ComposeReply(self._end_batch(), composed)
             case wire.CheckAsk():
-                faults, mentioned = check_content(ask.content, self._budget.begin_item)
-                return wire.CheckReply(self._end_batch(), faults, mentioned)
+                faults, mentioned = check_content(ask.content, self._budget.begin_item, self._speech, ask.most_bytes)
+                return wire.CheckReply(self._end_batch(), faults, sorted(mentioned))
+            case wire.CompileAsk():
+                return self._compile(ask)
             case wire.ValidateAsk():
                 self._budget.begin_item(0)
                 faults = self._schemas.validate(bytes(ask.schema), ask.variables)
@@ -81,6 +94,20 @@ class _Workshop:
                 faults = check_schema(bytes(ask.schema))
                 return wire.SchemaReply(self._end_batch(), faults)
 
+    def _compile(self, ask: wire.CompileAsk) -> wire.CompileReply:
+        press = loaded(Equipment.PRESS)
+        self._budget.begin_item(0, self._limits.compile_cpu_seconds)
+        proof = press.press(ask, self._speech)
+        faults, mentioned = list(proof.faults), frozenset[str]()
+        if proof.content is not None:
+            parts = wire.Parts.of(proof.content)
+            faults, mentioned = check_content(parts, self._begin_compiled, self._speech, MAX_COMPILED_BYTES)
+        content = None if faults else proof.content
+        return wire.CompileReply(self._end_batch(), faults, sorted(mentioned), content, list(proof.warnings))
+
+    def _begin_compiled(self, _part: int) -> None:
+        self._budget.begin_item(0, self._limits.compile_cpu_seconds)
+
     def _end_batch(self) -> wire.Toll:
         return self._budget.end_batch(self._items_done)
 
@@ -88,13 +115,13 @@ class _Workshop:
         for slot in forget:
             del self._renditions[slot]
         for lesson in learn:
-            self._renditions[lesson.slot] = Rendition(lesson.content, self._limits)
+            self._renditions[lesson.slot] = Rendition(lesson.content, self._limits, self._speech)
 
     def _render(self, job: wire.RenderItem) -> wire.Rendered:
-        return self._renditions[job[0]].render(job[1])
+        return self._renditions[job[0]].render(job[1], job[2], job[3])
 
     def _compose(self, job: wire.ComposeItem) -> bytes:
-        return self._renditions[job[0]].compose(job[1], job[2])
+        return self._renditions[job[0]].compose(job[1], job[2], job[3], job[4])
 
     def _work(
         self, jobs: list[_Job], make: Callable[[_Job], _Result], size_of: Callable[[_Result], int]
@@ -117,7 +144,7 @@ class _Workshop:
 
 
 def _rendered_size(rendered: wire.Rendered) -> int:
-    return len(rendered.subject) + len(rendered.html or "") + len(rendered.text)
+    return len(rendered.subject) + len(rendered.html or "") + len(rendered.text) + len(rendered.json or "")
 
 
 def _failure(error: Exception) -> wire.Failed:
@@ -133,7 +160,7 @@ def _failure(error: Exception) -> wire.Failed:
 
 def _rehearse(workshop: _Workshop) -> wire.Reply:
     """Meets every kind of trouble once, because the libraries import some of their modules only then."""
-    workshop.answer(wire.CheckAsk(wire.Parts("{{ name }}", "<p>{{ name", "{% if name %}")))
+    workshop.answer(wire.CheckAsk(wire.Parts("{{ name }}", "<p>{{ name", "{% if name %}"), MAX_SOURCE_BYTES))
     schema = msgspec.Raw(wire.encoder.encode({"required": ["name"], "properties": {"age": {"type": "integer"}}}))
     workshop.answer(wire.CheckSchemaAsk(schema))
     return workshop.answer(wire.ValidateAsk(schema, {"age": "é"}))
@@ -145,11 +172,14 @@ def main() -> None:
     first = pipe.receive()
     if first is None:
         return
-    limits = wire.limits_decoder.decode(first)
+    start = wire.start_decoder.decode(first)
+    limits = start.limits
     # The pool reads stderr until the greeting, to tell why a child does not start; what comes later may hold content.
     os.dup2(0, 2)
     budget = CpuBudget(limits, memoryview(page).cast("I"), OwnMemory())
-    workshop = _Workshop(limits, budget)
+    workshop = _Workshop(limits, budget, Speech(pipe.wish))
+    for word in start.equipment:
+        load(Equipment(word))
     greeting = _rehearse(workshop)
     confine(limits)
     pipe.send(greeting)

@@ -69,7 +69,7 @@ class CpuBudget:
         self._batch_began = self._item_began = time.process_time()
         self._slow = []
 
-    def begin_item(self, index: int) -> bool:
+    def begin_item(self, index: int, seconds: float | None = None) -> bool:
         """False where the batch has had its time, and what is left of it should be asked again."""
         now = time.process_time()
         self._note_if_slow(now)
@@ -77,7 +77,7 @@ class CpuBudget:
             return False
         self._item_began = now
         self._progress[0] = index
-        signal.setitimer(signal.ITIMER_PROF, self._limits.item_cpu_seconds)
+        signal.setitimer(signal.ITIMER_PROF, seconds or self._limits.item_cpu_seconds)
         return True
 
     def end_batch(self, items_done: int) -> Toll:

@@ -8,9 +8,15 @@ from typing import Final
 
 import minijinja
 
+from waypost.adapters.render.dialect import JSON, MARKUP, PartTemplate
+from waypost.adapters.render.json_part import Marks, check_literal
+from waypost.adapters.render.mentions import mentioned, might_speak
+from waypost.adapters.render.refusal import RenderRefused
+from waypost.adapters.render.speech import Speech, Unsuitable
 from waypost.templates.model import JsonObject
 
 FUEL: Final = 1_000_000
+RENDER_ERRORS: Final = (minijinja.TemplateError, Unsuitable)
 
 # `namespace` can hold itself, which overflows the stack; `debug` and `pprint` show what they were not given to show.
 _REMOVED_GLOBALS: Final = ("namespace", "debug")
@@ -37,22 +43,12 @@ _SENTENCES: Final = {
 }
 
 
-class RenderRefused(Exception):
-    """A message that cannot be made. `message` holds no variable's value; `pointer` names the part of the content."""
-
-    def __init__(self, code: str, message: str, pointer: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.pointer = pointer
-
-
 def escape_by_part(name: str) -> str | None:
     """Escaping follows the part that is rendered, never a file name: only what is called `html` is markup."""
-    return "html" if name == "html" else None
+    return "html" if name == MARKUP else None
 
 
-def make_environment() -> minijinja.Environment:
+def make_environment(speech: Speech | None = None) -> minijinja.Environment:
     """A fresh environment for one version: no loader, no way to another template, nothing but the data it is given."""
     environment = minijinja.Environment(
         debug=False, fuel=FUEL, undefined_behavior="strict", auto_escape_callback=escape_by_part
@@ -61,17 +57,74 @@ def make_environment() -> minijinja.Environment:
         environment.remove_global(name)
     for name in _REMOVED_FILTERS:
         environment.remove_filter(name)
+    for name, speak in (speech or Speech()).filters().items():
+        environment.add_filter(name, speak)
     return environment
 
 
+class JinjaDialect:
+    def __init__(self, speech: Speech | None = None) -> None:
+        self.speech = speech or Speech()
+        self._environment = make_environment(self.speech)
+
+    def template(self, part: str, source: str) -> PartTemplate:
+        marks = None
+        environment = self._environment
+        if part == JSON:
+            check_literal(source)
+            marks, environment = Marks(), make_environment(self.speech)
+            environment.finalizer = marks.mark
+            environment.add_filter("tojson", _as_it_is)
+        try:
+            environment.add_template(part, source)
+        except minijinja.TemplateError as error:
+            raise refusal_of(error, part=part, source=source, context={}) from None
+        return _JinjaTemplate(environment, part, source, marks)
+
+    def names(self, part: str, source: str) -> frozenset[str]:
+        try:
+            return mentioned_names(self._environment, source)
+        except minijinja.TemplateError as error:
+            raise refusal_of(error, part=part, source=source, context={}) from None
+
+
+class _JinjaTemplate:
+    def __init__(self, environment: minijinja.Environment, part: str, source: str, marks: Marks | None) -> None:
+        self._environment = environment
+        self._part = part
+        self._source = source
+        self._marks = marks
+
+    def render(self, context: JsonObject) -> str:
+        try:
+            if self._marks is None:
+                return self._environment.render_template(self._part, **context)
+            self._marks.begin()
+            return self._marks.resolve(self._environment.render_template(self._part, **context))
+        except RENDER_ERRORS as error:
+            raise refusal_of(error, part=self._part, source=self._source, context=context) from None
+
+
+def _as_it_is(value: object) -> object:
+    """In the JSON format every value is printed as JSON already."""
+    return value
+
+
 def mentioned_names(environment: minijinja.Environment, source: str) -> frozenset[str]:
-    """The top-level names that a source reads from its context. Compiles it, so it raises on bad syntax."""
-    return frozenset(environment.undeclared_variables_in_str(source)) - environment.globals.keys()
+    """What a source reads from its context. Compiles it, so it raises on bad syntax."""
+    paths = [path.split(".") for path in environment.undeclared_variables_in_str(source, nested=True)]
+    known = environment.globals.keys()
+    return mentioned([path for path in paths if path[0] not in known], speaks=might_speak(source))
 
 
-def refusal_of(error: minijinja.TemplateError, *, part: str, source: str | None, context: JsonObject) -> RenderRefused:
+def refusal_of(
+    error: minijinja.TemplateError | Unsuitable, *, part: str, source: str | None, context: JsonObject
+) -> RenderRefused:
     """What stopped the template, by part, line and kind. `source` is what the error's place refers to, if known."""
     pointer = f"/{part}"
+    if isinstance(error, Unsuitable):
+        code = "missing_variable" if error.is_missing else "render_failed"
+        return RenderRefused(code, f"The {part} {error.text}.", pointer)
     place = f"Line {error.line} of {part}" if error.line else f"The {part}"
     if error.kind == "SyntaxError":
         return RenderRefused("template_syntax", f"{place} has a syntax error{_syntax_detail(error)}.", pointer)
@@ -104,7 +157,8 @@ def _missing_name(error: minijinja.TemplateError, source: str | None, context: J
     if source is None:
         return None
     try:
-        absent = sorted(mentioned_names(make_environment(), source) - context.keys())
+        names = make_environment().undeclared_variables_in_str(source)
+        absent = sorted(names - context.keys() - make_environment().globals.keys())
     except minijinja.TemplateError:
         return None
     spot = _spot(source.encode(), error.range)

@@ -25,7 +25,7 @@ class Errand(Protocol[Result]):
 
 class RenderParts:
     def ask(self, plan: Plan, jobs: Sequence[RenderJob]) -> wire.Ask:
-        items = [(slot, job.context) for slot, job in zip(plan.slots, jobs, strict=True)]
+        items = [(slot, job.context, job.locale, job.timezone) for slot, job in zip(plan.slots, jobs, strict=True)]
         return wire.RenderAsk(plan.forget, plan.learn, items)
 
     def read(self, reply: bytearray) -> tuple[wire.Toll, Sequence[RenderedParts | RenderFailure]]:
@@ -41,7 +41,7 @@ class ComposeMail:
         for slot, job in zip(plan.slots, jobs, strict=True):
             if job.head is None:
                 raise ValueError("a job to compose needs a head")
-            items.append((slot, job.context, job.head))
+            items.append((slot, job.context, job.locale, job.timezone, job.head))
         return wire.ComposeAsk(plan.forget, plan.learn, items)
 
     def read(self, reply: bytearray) -> tuple[wire.Toll, Sequence[bytes | RenderFailure]]:
@@ -50,7 +50,13 @@ class ComposeMail:
 
 
 def _parts(rendered: wire.Rendered) -> RenderedParts:
-    return RenderedParts(subject=rendered.subject, html=rendered.html, text=rendered.text)
+    return RenderedParts(
+        subject=rendered.subject,
+        html=rendered.html,
+        text=rendered.text,
+        json=rendered.json,
+        preheader=rendered.preheader,
+    )
 
 
 def _failure(failed: wire.Failed) -> RenderFailure:

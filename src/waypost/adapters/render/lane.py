@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
+from waypost.adapters.render.equipment import Equipment
 from waypost.adapters.render.limits import RenderLimits
-from waypost.adapters.render.process import RenderProcess
+from waypost.adapters.render.process import NotEquipped, RenderProcess
 from waypost.kernel.errors import Unavailable
 
 _T = TypeVar("_T")
@@ -17,8 +18,17 @@ _MOST_WAITING: Final = 512
 class Lane:
     """`keep_idle` false: children leave as soon as nobody waits for them."""
 
-    def __init__(self, limits: RenderLimits, *, size: int, keep_idle: bool, most_waiting_of_one: int) -> None:
+    def __init__(
+        self,
+        limits: RenderLimits,
+        *,
+        size: int,
+        keep_idle: bool,
+        most_waiting_of_one: int,
+        equipment: frozenset[Equipment] = frozenset(),
+    ) -> None:
         self._limits = limits
+        self._equipment = equipment
         self._keep_idle = keep_idle
         self._most_waiting_of_one = most_waiting_of_one
         self._places = asyncio.Semaphore(size)
@@ -61,12 +71,7 @@ class Lane:
 
     async def _hold(self, work: Callable[[RenderProcess], Awaitable[_T]]) -> _T:
         try:
-            child = await self._take_child()
-            try:
-                result = await work(child)
-            except BaseException:
-                child.abandon()
-                raise
+            child, result = await self._work_equipped(work)
             if child.worn or self._closed or not (self._keep_idle or self._waiting):
                 await child.close()
             else:
@@ -75,13 +80,28 @@ class Lane:
         finally:
             self._places.release()
 
+    async def _work_equipped(self, work: Callable[[RenderProcess], Awaitable[_T]]) -> tuple[RenderProcess, _T]:
+        """Most content needs no large library, so children begin without; the first that does need one replaces its
+        child by one that has it."""
+        while True:
+            child = await self._take_child()
+            try:
+                return child, await work(child)
+            except NotEquipped as lack:
+                if lack.what in child.equipment:
+                    raise
+                self._equipment |= {lack.what}
+            except BaseException:
+                child.abandon()
+                raise
+
     async def _take_child(self) -> RenderProcess:
         while self._idle:
             child = self._idle.pop()
             if child.is_alive:
                 return child
             await child.close()
-        return await RenderProcess.start(self._limits)
+        return await RenderProcess.start(self._limits, self._equipment)
 
     def _forget(self, errand: asyncio.Task[Any]) -> None:
         self._errands.discard(errand)

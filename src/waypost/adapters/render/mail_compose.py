@@ -7,13 +7,17 @@ from typing import Final
 
 import minijinja
 
-from waypost.adapters.render.engine import RenderRefused, make_environment, refusal_of
+from waypost.adapters.render.dialect import MARKUP, Dialect
+from waypost.adapters.render.engine import RENDER_ERRORS, JinjaDialect, make_environment
 from waypost.adapters.render.html_text import html_to_text
 from waypost.adapters.render.mail_derived import CalmQuoter, derived_text
 from waypost.adapters.render.mail_headers import address_header, date_header, message_id_header, text_header
 from waypost.adapters.render.mail_quoted import SOFT_BREAK, WEB_ADDRESS_FILTER, ValueQuoter, quoted, quoted_template
 from waypost.adapters.render.mail_slots import SlottedTemplate
-from waypost.templates.model import Content, JsonObject
+from waypost.adapters.render.refusal import RenderRefused
+from waypost.adapters.render.speech import Speech
+from waypost.adapters.render.wire import Parts
+from waypost.templates.model import JsonObject
 from waypost.templates.ports import MailHead
 
 _BOUNDARY: Final = "=_waypost_alternative"
@@ -28,23 +32,12 @@ _AFTER_HTML: Final = f"\r\n--{_BOUNDARY}--\r\n"
 class _Part:
     """One template, rendered as it is or straight to quoted-printable."""
 
-    def __init__(self, environment: minijinja.Environment, name: str, source: str) -> None:
-        self._environment = environment
-        self._name = name
-        self._source = source
-        self._quoter = ValueQuoter(markup=name == "html")
-        self._slots = SlottedTemplate.of(source)
-        self._fast = _quoted_environment(source, self._quoter) if self._slots is None else None
-        try:
-            environment.add_template(name, source)
-        except minijinja.TemplateError as error:
-            raise refusal_of(error, part=name, source=source, context={}) from None
-
-    def plain(self, context: JsonObject) -> str:
-        try:
-            return self._environment.render_template(self._name, **context)
-        except minijinja.TemplateError as error:
-            raise refusal_of(error, part=self._name, source=self._source, context=context) from None
+    def __init__(self, dialect: Dialect, name: str, source: str) -> None:
+        self.plain = dialect.template(name, source).render
+        self._quoter = ValueQuoter(markup=name == MARKUP)
+        speech = dialect.speech if isinstance(dialect, JinjaDialect) else None
+        self._slots = SlottedTemplate.of(source) if speech else None
+        self._fast = _quoted_environment(source, self._quoter, speech) if speech and not self._slots else None
 
     def quoted(self, context: JsonObject) -> str:
         if self._slots is not None:
@@ -57,12 +50,13 @@ class _Part:
 class _DerivedText:
     """The text part of content that has only markup."""
 
-    def __init__(self, html: _Part, markup: str) -> None:
+    def __init__(self, dialect: Dialect, html: _Part, markup: str) -> None:
         self._html = html
         self._quoter = CalmQuoter()
-        source = derived_text(markup)
+        speech = dialect.speech if isinstance(dialect, JinjaDialect) else None
+        source = derived_text(markup) if speech else None
         # The source's last line end is the text's own: one more is added for the engine's rules to take away.
-        self._fast = None if source is None else _quoted_environment(source + "\n", self._quoter)
+        self._fast = None if source is None else _quoted_environment(source + "\n", self._quoter, speech)
         if self._fast is not None:
             self._fast.add_filter(WEB_ADDRESS_FILTER, self._quoter.web_address)
 
@@ -72,13 +66,13 @@ class _DerivedText:
 
 
 class CompiledMail:
-    def __init__(self, environment: minijinja.Environment, content: Content) -> None:
-        self._subject = _Part(environment, "subject", content.subject)
-        self._html = None if content.html is None else _Part(environment, "html", content.html)
+    def __init__(self, dialect: Dialect, content: Parts) -> None:
+        self._subject = _Part(dialect, "subject", content.subject)
+        self._html = None if content.html is None else _Part(dialect, "html", content.html)
         if content.text is not None or self._html is None:
-            self._text = _Part(environment, "text", content.text or "")
+            self._text = _Part(dialect, "text", content.text or "")
         else:
-            self._text = _DerivedText(self._html, content.html or "")
+            self._text = _DerivedText(dialect, self._html, content.html or "")
         self._last_head: MailHead | None = None
         self._last_common = ""
 
@@ -118,9 +112,9 @@ class CompiledMail:
         return self._last_common
 
 
-def compile_mail(environment: minijinja.Environment, content: Content) -> CompiledMail:
+def compile_mail(dialect: Dialect, content: Parts) -> CompiledMail:
     """Compiles once what is rendered for many. Raises `RenderRefused` on a syntax error."""
-    return CompiledMail(environment, content)
+    return CompiledMail(dialect, content)
 
 
 def _common_headers_of(head: MailHead) -> str:
@@ -133,11 +127,11 @@ def _common_headers_of(head: MailHead) -> str:
     return "".join(lines)
 
 
-def _quoted_environment(source: str, quoter: ValueQuoter) -> minijinja.Environment | None:
+def _quoted_environment(source: str, quoter: ValueQuoter, speech: Speech | None) -> minijinja.Environment | None:
     template = quoted_template(source)
     if template is None:
         return None
-    environment = make_environment()
+    environment = make_environment(speech)
     environment.keep_trailing_newline = True
     environment.finalizer = quoter
     try:
@@ -154,6 +148,6 @@ def _render_quoted(environment: minijinja.Environment | None, quoter: ValueQuote
     quoter.met_oddity = False
     try:
         body = environment.render_template("quoted", **context)
-    except minijinja.TemplateError:
+    except RENDER_ERRORS:
         return None
     return None if quoter.met_oddity else body

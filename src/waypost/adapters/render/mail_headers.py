@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from waypost.adapters.render.engine import RenderRefused
+from waypost.adapters.render.refusal import RenderRefused
 
 _COLUMNS: Final = 78
 _LONGEST_LINE: Final = 998

@@ -5,7 +5,6 @@ lives only while there is work for it. A new schema is always judged there: it c
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from typing import Final, TypeVar
 
@@ -13,23 +12,25 @@ import msgspec
 
 from waypost.adapters.render import wire
 from waypost.adapters.render.batch import Batch
+from waypost.adapters.render.equipment import Equipment
 from waypost.adapters.render.errand import ComposeMail, Errand, RenderParts
 from waypost.adapters.render.lane import Lane
-from waypost.adapters.render.limits import MAX_SCHEMA_BYTES, RenderLimits
+from waypost.adapters.render.limits import MAX_COMPILED_BYTES, MAX_SCHEMA_BYTES, MAX_SOURCE_BYTES, RenderLimits
 from waypost.adapters.render.process import ProcessLost, RenderProcess
 from waypost.adapters.render.suspicion import Suspicion
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import FieldError
-from waypost.templates.model import Content, Format, Fragment, JsonObject, LocaleSource, Profile
+from waypost.templates.model import Content, Fragment, JsonObject, LocaleSource, Profile
 from waypost.templates.ports import ContentReport, RenderedParts, RenderFailure, RenderJob
 
 _Result = TypeVar("_Result")
 
-_POINTERS: Final = ("/subject", "/html", "/text")
+_POINTERS: Final = tuple(f"/{part}" for part in wire.PARTS)
 _MOST_WAITING: Final = 128
 _MOST_WAITING_IN_QUARANTINE: Final = 16
 
 _check_decoder: Final = msgspec.msgpack.Decoder(wire.CheckReply)
+_compile_decoder: Final = msgspec.msgpack.Decoder(wire.CompileReply)
 _schema_decoder: Final = msgspec.msgpack.Decoder(wire.SchemaReply)
 
 
@@ -38,6 +39,13 @@ class RenderPool:
         self._limits = limits or RenderLimits()
         self._main = Lane(self._limits, size=size, keep_idle=True, most_waiting_of_one=_MOST_WAITING)
         self._quarantine = Lane(self._limits, size=1, keep_idle=False, most_waiting_of_one=_MOST_WAITING_IN_QUARANTINE)
+        self._press = Lane(
+            self._limits,
+            size=1,
+            keep_idle=False,
+            most_waiting_of_one=_MOST_WAITING_IN_QUARANTINE,
+            equipment=frozenset(Equipment),
+        )
         self._suspicion = Suspicion(clock)
 
     async def warm(self) -> None:
@@ -50,8 +58,9 @@ class RenderPool:
     async def compose(self, jobs: Sequence[RenderJob]) -> Sequence[bytes | RenderFailure]:
         return await self._batch(jobs, ComposeMail())
 
-    async def check(self, tenant_id: str, content: Content) -> ContentReport:
-        request = _framed(wire.CheckAsk(wire.Parts(content.subject, content.html, content.text)), self._limits)
+    async def check(self, tenant_id: str, content: Content, *, is_compiled: bool = False) -> ContentReport:
+        most_bytes = MAX_COMPILED_BYTES if is_compiled else MAX_SOURCE_BYTES
+        request = _framed(wire.CheckAsk(wire.Parts.of(content), most_bytes), self._limits)
         if request is None:
             return _report(FieldError(pointer="", code="too_large", message="The content is too large."))
         lane = self._quarantine if self._suspicion.doubts_tenant(tenant_id) else self._main
@@ -75,18 +84,22 @@ class RenderPool:
         layout: str | None = None,
         fragments: Mapping[str, Fragment] | None = None,
     ) -> ContentReport:
-        is_html = source.format is Format.HTML
-        content = Content(
-            subject=source.subject,
-            html=source.body if is_html else None,
-            text=source.text if is_html else source.body,
-            preheader=source.preheader,
-            profile=profile,
-            direction=source.direction,
-            locale=source.locale,
+        ask = wire.CompileAsk(source, profile, layout, dict(fragments or {}))
+        request = _framed(ask, self._limits)
+        if request is None:
+            return _report(FieldError(pointer="/body", code="too_large", message="The source is too large."))
+        try:
+            reply = await self._ask(self._press, tenant_id, request)
+        except ProcessLost as lost:
+            self._suspicion.blame(tenant_id, None, lost.kind)
+            return _report(_loss(lost, "/body"))
+        answer = _compile_decoder.decode(reply)
+        return ContentReport(
+            errors=_field_errors(answer.faults),
+            mentioned=frozenset(answer.mentioned),
+            content=answer.content,
+            warnings=_field_errors(answer.warnings),
         )
-        report = await self.check(tenant_id, content)
-        return replace(report, content=None if report.errors else content)
 
     async def validate(self, schema: JsonObject, variables: Mapping[str, object]) -> Sequence[FieldError]:
         raw = wire.encoder.encode(schema)
@@ -125,6 +138,7 @@ class RenderPool:
     async def close(self) -> None:
         await self._main.close()
         await self._quarantine.close()
+        await self._press.close()
 
     async def _batch(self, jobs: Sequence[RenderJob], errand: Errand[_Result]) -> Sequence[_Result | RenderFailure]:
         batch = Batch(
@@ -148,7 +162,7 @@ class RenderPool:
         except ProcessLost as lost:
             if lost.certain or lost.kind == "timeout":
                 raise
-        return await self._quarantine.use(who, exchange)
+        return await (lane if lane is self._press else self._quarantine).use(who, exchange)
 
 
 def _framed(ask: wire.Ask, limits: RenderLimits) -> bytearray | None:

@@ -13,7 +13,9 @@ from typing import Final, Literal, cast
 
 from waypost.adapters.render import wire
 from waypost.adapters.render.confinement import NOBODY, PROGRESS_BYTES
+from waypost.adapters.render.equipment import Equipment, equipment_named
 from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.resources import read_resource
 from waypost.adapters.render.shelf import Shelf
 from waypost.kernel.errors import Unavailable
 
@@ -36,11 +38,25 @@ class ProcessLost(Exception):
         self.certain = certain
 
 
+class NotEquipped(Exception):
+    """The content needs a library that this child has not loaded. The child is gone."""
+
+    def __init__(self, what: Equipment) -> None:
+        super().__init__(what)
+        self.what = what
+
+
 class RenderProcess:
     def __init__(
-        self, limits: RenderLimits, process: asyncio.subprocess.Process, line: "_Line", page: mmap.mmap
+        self,
+        limits: RenderLimits,
+        equipment: frozenset[Equipment],
+        process: asyncio.subprocess.Process,
+        line: "_Line",
+        page: mmap.mmap,
     ) -> None:
         self.shelf = Shelf(limits.shelf_bytes)
+        self.equipment = equipment
         self.worn = False
         self._limits = limits
         self._process = process
@@ -49,7 +65,7 @@ class RenderProcess:
         self._stood_still = False
 
     @classmethod
-    async def start(cls, limits: RenderLimits) -> "RenderProcess":
+    async def start(cls, limits: RenderLimits, equipment: frozenset[Equipment] = frozenset()) -> "RenderProcess":
         loop = asyncio.get_running_loop()
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
@@ -65,9 +81,9 @@ class RenderProcess:
                     raise Unavailable("No render process can be started.", code="renderer_unavailable") from error
                 raise
         _, line = await loop.create_unix_connection(lambda: _Line(limits.frame_bytes), sock=ours)
-        child = cls(limits, process, line, page)
+        child = cls(limits, equipment, process, line, page)
         try:
-            await child._exchange(wire.frame(limits), _START_SECONDS)
+            await child._exchange(wire.frame(wire.Start(limits, sorted(equipment))), _START_SECONDS)
         except ProcessLost:
             words = await process.stderr.read(4000) if process.stderr else b""
             await child.close()
@@ -84,10 +100,10 @@ class RenderProcess:
         return self._process.returncode is None and not self._line.is_closed
 
     async def ask(self, request: bytearray) -> bytearray:
-        """The reply's bytes. Raises ProcessLost; the child is then gone."""
+        """The reply's bytes. Raises ProcessLost or NotEquipped; the child is then gone."""
         try:
             return await self._exchange(request, self._limits.wall_seconds)
-        except ProcessLost:
+        except (ProcessLost, NotEquipped):
             await self.close()
             raise
 
@@ -105,7 +121,12 @@ class RenderProcess:
     async def _exchange(self, request: bytearray, seconds: float) -> bytearray:
         timer = asyncio.get_running_loop().call_later(seconds, self._give_up)
         try:
-            return await self._line.ask(request)
+            reply = await self._line.ask(request)
+            while (name := wire.wish_in(reply)) is not None:
+                if lacking := equipment_named(name):
+                    raise NotEquipped(lacking)
+                reply = await self._line.ask(wire.grant(read_resource(name)))
+            return reply
         except ConnectionError:
             raise await self._post_mortem() from None
         finally:

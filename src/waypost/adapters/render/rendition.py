@@ -3,78 +3,82 @@
 from functools import cached_property
 from typing import Final
 
-import minijinja
-
-from waypost.adapters.render.engine import RenderRefused, make_environment, refusal_of
+from waypost.adapters.render.dialect import Dialect, PartTemplate
+from waypost.adapters.render.engine import JinjaDialect
+from waypost.adapters.render.equipment import Equipment, load, loaded, wish_for
 from waypost.adapters.render.html_text import html_to_text
-from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.limits import MAX_COMPILED_BYTES, RenderLimits
 from waypost.adapters.render.mail_compose import CompiledMail, compile_mail
 from waypost.adapters.render.mail_headers import refuse_breaks
+from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.source_scan import find_trouble
-from waypost.adapters.render.wire import Parts, Rendered
-from waypost.templates.model import Content, JsonObject
+from waypost.adapters.render.speech import Speech
+from waypost.adapters.render.wire import PARTS, Parts, Rendered
+from waypost.templates.model import JsonObject, Profile
 from waypost.templates.ports import MailHead
 
-PARTS: Final = ("subject", "html", "text")
 # Quoted-printable triples what is not ASCII.
 _ENCODING_GROWTH: Final = 4
 
 
 class Rendition:
-    def __init__(self, content: Parts, limits: RenderLimits) -> None:
-        self._sources = {part: source for part in PARTS if (source := getattr(content, part)) is not None}
+    def __init__(self, content: Parts, limits: RenderLimits, speech: Speech | None = None) -> None:
+        self._sources = sources_of(content)
         self._content = content
         self._limits = limits
+        self._speech = speech or Speech()
 
-    def render(self, context: JsonObject) -> Rendered:
-        subject = self._part("subject", context)
+    def render(self, context: JsonObject, locale: str | None = None, timezone: str | None = None) -> Rendered:
+        self._speech.turn_to(locale, timezone, self._content.locale)
+        parts = {part: template.render(context) for part, template in self._templates.items()}
+        subject, html = parts.get("subject", ""), parts.get("html")
         try:
             refuse_breaks("Subject", subject)
         except RenderRefused as refused:
             raise RenderRefused(refused.code, refused.message, "/subject") from None
-        html = self._part("html", context) if "html" in self._sources else None
-        text = self._part("text", context) if "text" in self._sources else html_to_text(html or "")
-        if len(subject) + len(html or "") + len(text) > self._limits.message_bytes:
+        text = parts["text"] if "text" in parts else html_to_text(html or "")
+        if sum(map(len, parts.values())) + len(text) > self._limits.message_bytes:
             raise too_large()
-        return Rendered(subject, html, text)
+        return Rendered(subject, html, text, parts.get("json"), parts.get("preheader"))
 
-    def compose(self, context: JsonObject, head: MailHead) -> bytes:
+    def compose(self, context: JsonObject, locale: str | None, timezone: str | None, head: MailHead) -> bytes:
+        self._speech.turn_to(locale, timezone, self._content.locale)
         message = self._mail.compose(context, head)
         if len(message) > self._limits.message_bytes * _ENCODING_GROWTH:
             raise too_large()
         return message
 
     @cached_property
-    def _environment(self) -> minijinja.Environment:
-        environment = make_environment()
-        for part, source in self._sources.items():
-            refuse_trouble(part, source)
-            try:
-                environment.add_template(part, source)
-            except minijinja.TemplateError as error:
-                raise refusal_of(error, part=part, source=source, context={}) from None
-        return environment
+    def _templates(self) -> dict[str, PartTemplate]:
+        self._refuse_trouble()
+        dialect = dialect_of(self._content.profile, self._speech)
+        return {part: dialect.template(part, source) for part, source in self._sources.items()}
 
     @cached_property
     def _mail(self) -> CompiledMail:
+        self._refuse_trouble()
+        return compile_mail(dialect_of(self._content.profile, self._speech), self._content)
+
+    def _refuse_trouble(self) -> None:
         for part, source in self._sources.items():
-            refuse_trouble(part, source)
-        return compile_mail(make_environment(), content_of(self._content))
-
-    def _part(self, part: str, context: JsonObject) -> str:
-        environment = self._environment
-        try:
-            return environment.render_template(part, **context)
-        except minijinja.TemplateError as error:
-            raise refusal_of(error, part=part, source=self._sources[part], context=context) from None
+            refuse_trouble(part, source, self._content.profile, MAX_COMPILED_BYTES)
 
 
-def content_of(parts: Parts) -> Content:
-    return Content(subject=parts.subject, html=parts.html, text=parts.text)
+def sources_of(content: Parts) -> dict[str, str]:
+    return {part: source for part in PARTS if (source := getattr(content, part)) is not None}
 
 
-def refuse_trouble(part: str, source: str) -> None:
-    if trouble := find_trouble(source):
+def dialect_of(profile: Profile, speech: Speech) -> Dialect:
+    if profile is Profile.JINJA:
+        return JinjaDialect(speech)
+    if loaded(Equipment.LIQUID) is None:
+        speech.wish(wish_for(Equipment.LIQUID))
+        load(Equipment.LIQUID)
+    return loaded(Equipment.LIQUID).LiquidDialect(speech)
+
+
+def refuse_trouble(part: str, source: str, profile: Profile, most_bytes: int) -> None:
+    if trouble := find_trouble(source, profile, most_bytes):
         raise RenderRefused("template_refused", f"The {part} {trouble}.", f"/{part}")
 
 

@@ -41,7 +41,7 @@ class Shelf:
                 if place is None:
                     place = (next_slot, _size(job.content))
                     next_slot += 1
-                    learn.append(Lesson(place[0], Parts(job.content.subject, job.content.html, job.content.text)))
+                    learn.append(Lesson(place[0], Parts.of(job.content)))
                 used[key] = place
             slots.append(place[0])
         return Plan(self._oldest_without(used), learn, slots, used)
@@ -70,4 +70,5 @@ class Shelf:
 
 
 def _size(content: Content) -> int:
-    return len(content.subject) + len(content.html or "") + len(content.text or "") + 1024
+    parts = (content.subject, content.html, content.text, content.json, content.preheader)
+    return sum(len(part or "") for part in parts) + 1024

@@ -5,6 +5,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from waypost.adapters.render.limits import RenderLimits
+from waypost.templates.model import Content, Fragment, LocaleSource, Profile
 from waypost.templates.ports import MailHead
 
 LENGTH_BYTES: Final = 4
@@ -13,10 +14,32 @@ LENGTH_BYTES: Final = 4
 Data: TypeAlias = dict[str, Any]
 
 
+PARTS: Final = ("subject", "html", "text", "json", "preheader")
+"""The parts of a content that are templates, in the order in which they are looked at."""
+
+
 class Parts(msgspec.Struct, array_like=True, frozen=True):
+    """A content, as far as rendering it needs to know."""
+
     subject: str
-    html: str | None
-    text: str | None
+    html: str | None = None
+    text: str | None = None
+    json: str | None = None
+    preheader: str | None = None
+    profile: Profile = Profile.JINJA
+    locale: str | None = None
+
+    @classmethod
+    def of(cls, content: Content) -> "Parts":
+        return cls(
+            content.subject,
+            content.html,
+            content.text,
+            content.json,
+            content.preheader,
+            content.profile,
+            content.locale,
+        )
 
 
 class Lesson(msgspec.Struct, array_like=True, frozen=True):
@@ -26,8 +49,9 @@ class Lesson(msgspec.Struct, array_like=True, frozen=True):
     content: Parts
 
 
-RenderItem: TypeAlias = tuple[int, Data]
-ComposeItem: TypeAlias = tuple[int, Data, MailHead]
+# Slot, context, the recipient's locale and time zone.
+RenderItem: TypeAlias = tuple[int, Data, str | None, str | None]
+ComposeItem: TypeAlias = tuple[int, Data, str | None, str | None, MailHead]
 
 
 class RenderAsk(msgspec.Struct, array_like=True, frozen=True, tag=1):
@@ -44,6 +68,8 @@ class ComposeAsk(msgspec.Struct, array_like=True, frozen=True, tag=2):
 
 class CheckAsk(msgspec.Struct, array_like=True, frozen=True, tag=3):
     content: Parts
+    most_bytes: int
+    """Of each part."""
 
 
 class ValidateAsk(msgspec.Struct, array_like=True, frozen=True, tag=4):
@@ -55,13 +81,22 @@ class CheckSchemaAsk(msgspec.Struct, array_like=True, frozen=True, tag=5):
     schema: msgspec.Raw
 
 
-Ask = RenderAsk | ComposeAsk | CheckAsk | ValidateAsk | CheckSchemaAsk
+class CompileAsk(msgspec.Struct, array_like=True, frozen=True, tag=6):
+    source: LocaleSource
+    profile: Profile
+    layout: str | None
+    fragments: dict[str, Fragment]
+
+
+Ask = RenderAsk | ComposeAsk | CheckAsk | ValidateAsk | CheckSchemaAsk | CompileAsk
 
 
 class Rendered(msgspec.Struct, array_like=True, frozen=True, tag=1):
     subject: str
     html: str | None
     text: str
+    json: str | None = None
+    preheader: str | None = None
 
 
 class Failed(msgspec.Struct, array_like=True, frozen=True, tag=2):
@@ -104,21 +139,63 @@ class CheckReply(msgspec.Struct, array_like=True, frozen=True):
     mentioned: list[str]
 
 
+class CompileReply(msgspec.Struct, array_like=True, frozen=True):
+    toll: Toll
+    faults: list[Fault]
+    mentioned: list[str]
+    content: Content | None
+    warnings: list[Fault]
+
+
 class SchemaReply(msgspec.Struct, array_like=True, frozen=True):
     toll: Toll
     faults: list[Fault]
 
 
-Reply = RenderReply | ComposeReply | CheckReply | SchemaReply
+Reply = RenderReply | ComposeReply | CheckReply | CompileReply | SchemaReply
+
+
+class Start(msgspec.Struct, array_like=True, frozen=True):
+    """The first thing a child hears."""
+
+    limits: RenderLimits
+    equipment: list[str]
+    """The libraries beyond the usual that it must load, because it can open no file later (`equipment`)."""
+
 
 encoder: Final = msgspec.msgpack.Encoder()
 ask_decoder: Final = msgspec.msgpack.Decoder(Ask)
-limits_decoder: Final = msgspec.msgpack.Decoder(RenderLimits)
+start_decoder: Final = msgspec.msgpack.Decoder(Start)
+
+_WISH: Final = b"?"
+"""Begins a frame in which a child asks for something instead of answering. No answer begins with it."""
 
 
-def frame(message: Ask | Reply | RenderLimits) -> bytearray:
+def frame(message: Ask | Reply | Start) -> bytearray:
     """The message with its length before it, in one buffer."""
     buffer = bytearray(LENGTH_BYTES)
     encoder.encode_into(message, buffer, LENGTH_BYTES)
+    return _with_length(buffer)
+
+
+def wish(name: str) -> bytearray:
+    """A child's question for a resource, before it goes on with its answer."""
+    return _with_length(bytearray(LENGTH_BYTES) + _WISH + name.encode())
+
+
+def wish_in(reply: bytearray) -> str | None:
+    return reply[1:].decode(errors="replace") if reply.startswith(_WISH) else None
+
+
+def grant(resource: bytes | None) -> bytearray:
+    """The answer to a wish; nothing where there is no such resource."""
+    return _with_length(bytearray(LENGTH_BYTES) + (b"-" if resource is None else b"+" + resource))
+
+
+def granted(frame_body: bytearray) -> bytes | None:
+    return bytes(frame_body[1:]) if frame_body.startswith(b"+") else None
+
+
+def _with_length(buffer: bytearray) -> bytearray:
     buffer[:LENGTH_BYTES] = (len(buffer) - LENGTH_BYTES).to_bytes(LENGTH_BYTES, "little")
     return buffer
