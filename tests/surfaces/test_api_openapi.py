@@ -63,7 +63,7 @@ def test_every_operation_lists_its_refusals_with_their_codes(endpoint: Endpoint)
 def test_examples_are_true(endpoint: Endpoint) -> None:
     if endpoint.takes_body:
         assert endpoint.body_example is not None
-        msgspec.convert(endpoint.body_example, endpoint.body)
+        msgspec.convert(endpoint.body_example, endpoint.body_shape)
     if endpoint.answer is not None and endpoint.answer_example is not None:
         shown = msgspec.convert(endpoint.answer_example, endpoint.answer)
         assert msgspec.to_builtins(shown) == endpoint.answer_example
@@ -100,7 +100,13 @@ def test_every_change_besides_a_send_is_audited() -> None:
         for endpoint in ENDPOINTS
         if endpoint.method in {"POST", "PUT", "PATCH", "DELETE"} and not endpoint.audited
     }
-    assert silent == {"send_notification", "cancel_notification", "cancel_request", "preview_version"}
+    assert silent == {
+        "send_notification",
+        "send_notifications",
+        "cancel_notification",
+        "cancel_request",
+        "preview_version",
+    }
 
 
 def test_the_words_are_the_vocabulary_s() -> None:

@@ -11,6 +11,7 @@ from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
 from litestar.response.base import ASGIResponse
 
+from waypost.api.bulk_body import read_items
 from waypost.api.endpoint import Call, Endpoint, Raw, Versioned
 from waypost.api.json_body import check_media_type, read_body, read_parameters
 from waypost.api.problem import ProblemAnswer, answer_of, internal_answer
@@ -117,6 +118,8 @@ def _path_of(request: AnyRequest) -> Mapping[str, str]:
 def _body_of(endpoint: Endpoint, request: AnyRequest, raw: bytes) -> Any:
     if endpoint.body is NoBody and not raw:
         return NoBody()
+    if endpoint.is_bulk:
+        return read_items(request.headers.get("content-type"), raw, endpoint.body_shape)
     check_media_type(request.headers.get("content-type"))
     return read_body(raw, endpoint.body)
 

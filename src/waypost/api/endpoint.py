@@ -5,9 +5,10 @@ Routing, authentication, the OpenAPI document and the tests that walk over all r
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args, get_origin
 from uuid import UUID
 
+from waypost.api.bulk_body import Items
 from waypost.api.shapes import NoBody, NoQuery
 from waypost.bootstrap import App
 from waypost.kernel import ids
@@ -81,6 +82,7 @@ class Endpoint:
     refusals: Mapping[int, Sequence[str]] = field(default_factory=dict[int, Sequence[str]])
     """The codes it can answer with, by status, besides those every endpoint shares."""
     body_example: Mapping[str, object] | None = None
+    """Of a bulk: of one item."""
     answer_example: object = None
 
     @property
@@ -90,6 +92,16 @@ class Endpoint:
     @property
     def takes_body(self) -> bool:
         return self.body is not NoBody
+
+    @property
+    def is_bulk(self) -> bool:
+        """Takes a JSON array or NDJSON: `Items[shape]`."""
+        return get_origin(self.body) is Items
+
+    @property
+    def body_shape(self) -> type[Any]:
+        """Of the body, or of each of its items."""
+        return get_args(self.body)[0] if self.is_bulk else self.body
 
 
 Use: TypeAlias = Callable[[Call[Body, Query]], Awaitable[object]]

@@ -25,10 +25,14 @@ _LONGEST_INTEGER: Final = 20
 
 
 def check_media_type(content_type: str | None) -> None:
+    if not is_json(content_type):
+        raise UnsupportedMediaType("Send the body as Content-Type: application/json, in UTF-8.")
+
+
+def is_json(content_type: str | None, media_type: str = "application/json") -> bool:
     essence, _, parameters = (content_type or "").partition(";")
     charset = parameters.strip().lower()
-    if essence.strip().lower() != "application/json" or charset not in {"", "charset=utf-8", 'charset="utf-8"'}:
-        raise UnsupportedMediaType("Send the body as Content-Type: application/json, in UTF-8.")
+    return essence.strip().lower() == media_type and charset in {"", "charset=utf-8", 'charset="utf-8"'}
 
 
 def read_body(body: bytes, shape: type[Shape]) -> Shape:
@@ -55,7 +59,7 @@ def read_object(body: bytes) -> dict[str, Any]:
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
-        raise _malformed("not_utf8", "The body is not valid UTF-8.") from None
+        raise malformed("not_utf8", "The body is not valid UTF-8.") from None
     try:
         plain: object = json.loads(
             text,
@@ -67,9 +71,9 @@ def read_object(body: bytes) -> dict[str, Any]:
     except RecursionError:
         raise _too_deep() from None
     except ValueError:
-        raise _malformed("invalid_json", "The body is not valid JSON.") from None
+        raise malformed("invalid_json", "The body is not valid JSON.") from None
     if not isinstance(plain, dict):
-        raise _malformed("not_an_object", "The body must be a JSON object.")
+        raise malformed("not_an_object", "The body must be a JSON object.")
     found = cast("dict[str, Any]", plain)
     # Without an escape no string can hold NUL or a surrogate; without 64 openers nothing can be too deep.
     if "\\u" in text or text.count("{") + text.count("[") > DEEPEST:
@@ -80,24 +84,24 @@ def read_object(body: bytes) -> dict[str, Any]:
 def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _malformed("duplicate_key", "An object in the body names one of its keys twice.")
+        raise malformed("duplicate_key", "An object in the body names one of its keys twice.")
     return found
 
 
 def _refuse_constant(_word: str) -> NoReturn:
-    raise _malformed("not_finite", "NaN and Infinity are not JSON.")
+    raise malformed("not_finite", "NaN and Infinity are not JSON.")
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise _malformed("number_too_large", "A number in the body is beyond what a double can hold.")
+        raise malformed("number_too_large", "A number in the body is beyond what a double can hold.")
     return number
 
 
 def _bounded_int(digits: str) -> int:
     if len(digits) > _LONGEST_INTEGER or (number := int(digits)) not in _INTEGERS:
-        raise _malformed("number_too_large", "An integer in the body does not fit into 64 bits.")
+        raise malformed("number_too_large", "An integer in the body does not fit into 64 bits.")
     return number
 
 
@@ -135,10 +139,10 @@ def _unstorable(pointer: str) -> Refused:
 
 
 def _too_deep() -> MalformedRequest:
-    return _malformed("too_deep", f"The body is nested deeper than {DEEPEST} levels.")
+    return malformed("too_deep", f"The body is nested deeper than {DEEPEST} levels.")
 
 
-def _malformed(code: str, message: str) -> MalformedRequest:
+def malformed(code: str, message: str) -> MalformedRequest:
     return MalformedRequest(message, code=code, errors=[FieldError(pointer="", code=code, message=message)])
 
 

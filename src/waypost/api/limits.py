@@ -6,7 +6,7 @@ senders cannot hold one. `/healthz` always has room.
 """
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
@@ -14,6 +14,7 @@ from typing import Final, Generic, TypeVar
 from litestar.types import ASGIApp, HTTPReceiveMessage, HTTPScope, Message, Receive, Send
 from litestar.types import Scope as AsgiScope
 
+from waypost.api.bulk_body import BULK_BYTES, BULKS_AT_ONCE
 from waypost.api.client_address import Origin
 from waypost.api.http_errors import RequestTimeout, UnsupportedMediaType
 from waypost.api.metrics import HttpMetrics
@@ -43,12 +44,25 @@ class Limits:
     """Memory for bodies not handed on yet, over all addresses."""
     in_flight: int = 512
     """Requests being answered at a time."""
+    bulk_bytes: int = BULK_BYTES
+    bulks: int = BULKS_AT_ONCE
+    """Of those paths that take many items, requests being read or answered at a time."""
 
 
 class Limited:
-    def __init__(self, app: ASGIApp, *, limits: Limits, origin: Origin, metrics: HttpMetrics) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        limits: Limits,
+        origin: Origin,
+        metrics: HttpMetrics,
+        bulk_paths: Set[str] = frozenset(),
+    ) -> None:
         self._app = app
         self._limits = limits
+        self._bulk_paths = bulk_paths
+        self._bulks = 0
         self._origin = origin
         self._metrics = metrics
         self._address = _Places[str]()
@@ -70,18 +84,24 @@ class Limited:
             await self._app(scope, receive, send)
             return
         address = self._origin.of(scope)
+        is_bulk = scope["path"] in self._bulk_paths
+        most = self._limits.bulk_bytes if is_bulk else self._limits.body_bytes
         try:
-            self._check_head(request)
-            self._check_room(address, request.key)
+            self._check_head(request, most)
+            self._check_room(address, request.key, is_bulk=is_bulk)
         except WaypostError as refusal:
             await self._turn_away(refusal, scope, send)
             return
-        with self._address.place(address), self._key.place(request.key):
-            await self._serve(request, scope, receive, send)
-
-    async def _serve(self, request: "_Head", scope: HTTPScope, receive: Receive, send: Send) -> None:
+        self._bulks += is_bulk
         try:
-            body = await self._read(receive) if request.has_body else b""
+            with self._address.place(address), self._key.place(request.key):
+                await self._serve(request, most, scope, receive, send)
+        finally:
+            self._bulks -= is_bulk
+
+    async def _serve(self, request: "_Head", most: int, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        try:
+            body = await self._read(receive, most) if request.has_body else b""
         except WaypostError as refusal:
             await self._turn_away(refusal, scope, send)
             return
@@ -94,15 +114,17 @@ class Limited:
         finally:
             self._in_flight -= 1
 
-    def _check_head(self, request: "_Head") -> None:
+    def _check_head(self, request: "_Head", most: int) -> None:
         if request.encoding not in (b"", b"identity"):
             raise UnsupportedMediaType(
                 "Send the body as it is, without a Content-Encoding.", code="unsupported_content_encoding"
             )
-        if request.length is not None and request.length > self._limits.body_bytes:
-            raise self._too_large()
+        if request.length is not None and request.length > most:
+            raise _too_large(most)
 
-    def _check_room(self, address: str, key: bytes) -> None:
+    def _check_room(self, address: str, key: bytes, *, is_bulk: bool) -> None:
+        if is_bulk and self._bulks >= self._limits.bulks:
+            raise Unavailable("The server is working on too many bulks; try again.", code="overloaded")
         if self._address.taken(address) >= self._limits.per_address:
             raise RateLimited(
                 f"At most {self._limits.per_address} requests at a time from one address.",
@@ -116,7 +138,7 @@ class Limited:
                 code="too_many_with_key",
             )
 
-    async def _read(self, receive: Receive) -> bytes:
+    async def _read(self, receive: Receive, most: int) -> bytes:
         if self._uploads >= self._limits.uploads:
             raise Unavailable("The server is reading too many bodies; try again.", code="overloaded")
         chunks: list[bytes] = []
@@ -133,8 +155,8 @@ class Limited:
                     size += len(chunk)
                     self._buffered += len(chunk)
                     chunks.append(chunk)
-                    if size > self._limits.body_bytes:
-                        raise self._too_large()
+                    if size > most:
+                        raise _too_large(most)
                     if self._buffered > self._limits.buffered_bytes:
                         raise Unavailable("The server is reading too much at a time; try again.", code="overloaded")
                     if not message.get("more_body", False):
@@ -179,8 +201,9 @@ class Limited:
         record = record_of(scope)
         await send_problem(answer_of(refusal, record.request_id), record, send, close=True)
 
-    def _too_large(self) -> TooLarge:
-        return TooLarge(f"The body may have at most {self._limits.body_bytes} bytes.", code="body_too_large")
+
+def _too_large(most: int) -> TooLarge:
+    return TooLarge(f"The body may have at most {most} bytes.", code="body_too_large")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

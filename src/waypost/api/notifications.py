@@ -3,6 +3,7 @@
 from typing import Final
 
 from waypost.api.endpoint import Call, Endpoint, endpoint
+from waypost.api.notification_bulk import send_notifications
 from waypost.api.notification_shapes import (
     AcceptedView,
     ContentView,
@@ -203,6 +204,7 @@ async def cancel_request(call: Call[NoBody, NoQuery]) -> RequestView:
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     send_notification,
+    send_notifications,
     list_notifications,
     get_notification,
     get_timeline,

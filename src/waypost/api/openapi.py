@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from waypost import __version__
+from waypost.api.bulk_body import MOST_ITEMS, NDJSON
 from waypost.api.endpoint import Endpoint
 from waypost.api.problem import MEDIA_TYPE as PROBLEM_MEDIA_TYPE
 from waypost.api.problem import Problem
@@ -97,7 +98,7 @@ class _Schemas:
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
         shapes: list[type[Any]] = [Problem]
         for endpoint in endpoints:
-            shapes += [endpoint.body, endpoint.query]
+            shapes += [endpoint.body_shape, endpoint.query]
             if endpoint.answer is not None:
                 shapes.append(endpoint.answer)
         unique = list(dict.fromkeys(shapes))
@@ -106,7 +107,7 @@ class _Schemas:
         self._by_shape = dict(zip(unique, found, strict=True))
         self._all = components
         queries = {endpoint.query for endpoint in endpoints}
-        bodies = {endpoint.body for endpoint in endpoints} | {endpoint.answer for endpoint in endpoints}
+        bodies = {endpoint.body_shape for endpoint in endpoints} | {endpoint.answer for endpoint in endpoints}
         unseen = {self._name(query) for query in queries - bodies}
         self.components = {name: schema for name, schema in sorted(components.items()) if name not in unseen}
 
@@ -148,11 +149,22 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> Json:
     if endpoint.audited:
         operation["x-audited"] = True
     if endpoint.takes_body or endpoint.method == "POST":
-        content: Json = {"schema": schemas.of(endpoint.body)}
-        if endpoint.body_example is not None:
-            content["example"] = endpoint.body_example
-        operation["requestBody"] = {"required": endpoint.takes_body, "content": {"application/json": content}}
+        operation["requestBody"] = {"required": endpoint.takes_body, "content": _request_content(endpoint, schemas)}
     return operation
+
+
+def _request_content(endpoint: Endpoint, schemas: _Schemas) -> Json:
+    content: Json = {"schema": schemas.of(endpoint.body_shape)}
+    if endpoint.body_example is not None:
+        content["example"] = endpoint.body_example
+    if not endpoint.is_bulk:
+        return {"application/json": content}
+    many: Json = {"schema": {"type": "array", "items": content["schema"], "minItems": 1, "maxItems": MOST_ITEMS}}
+    lines: Json = {"schema": {"type": "string", "description": "One JSON object per line, each as in the array."}}
+    if endpoint.body_example is not None:
+        many["example"] = [endpoint.body_example]
+        lines["example"] = msgspec.json.encode(endpoint.body_example).decode() + "\n"
+    return {"application/json": many, NDJSON: lines}
 
 
 def _path_parameters(endpoint: Endpoint) -> list[Json]:

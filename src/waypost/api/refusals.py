@@ -53,6 +53,9 @@ def refusals_of(endpoint: Endpoint) -> dict[int, tuple[str, ...]]:
         found.setdefault(status, set()).update(codes)
 
     add(400, *_BODY)
+    if endpoint.is_bulk:
+        add(400, "not_an_array")
+        add(413, "too_many")
     if "{" in endpoint.path:
         add(404, "not_found")
     if endpoint.permission not in READING:

@@ -32,6 +32,7 @@ from waypost.bootstrap.traced import TracedSubmit
 from waypost.bootstrap.tracing import tracing_of
 from waypost.mailbox.read import Mailbox
 from waypost.notifications.activity import ActivityReader
+from waypost.notifications.bulk import SubmitBulk
 from waypost.notifications.cancel import Cancel
 from waypost.notifications.choose import ContentChooser
 from waypost.notifications.desk import Notifications
@@ -102,6 +103,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             telemetry=SubmitMetrics(registry or CollectorRegistry()),
             clock=clock,
         )
+        idempotency = Idempotency(store=PgIdempotencyStore(), keyring=keyring, clock=clock)
         tracing = tracing_of(settings, "api")
         if tracing is not None:
             stack.callback(tracing.close)
@@ -113,7 +115,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             access=access,
             sessions=Sessions(work=work, keyring=keyring, access=access, clock=clock),
             audit=audit,
-            idempotency=Idempotency(store=PgIdempotencyStore(), keyring=keyring, clock=clock),
+            idempotency=idempotency,
             tenants=Tenants(store=tenants, audit=audit, vault=vault, access=access, clock=clock),
             keys=ApiKeys(store=api_keys, tenants=tenants, audit=audit, access=access, clock=clock),
             recipients=Recipients(
@@ -125,6 +127,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             ),
             notifications=Notifications(
                 submit=TracedSubmit(submit, tracing.tracer) if tracing else submit,
+                bulk=SubmitBulk(submit=submit, store=notifications, idempotency=idempotency, clock=clock),
                 read=reader,
                 cancel=Cancel(store=notifications, delivery=delivery, reader=reader),
                 activity=ActivityReader(store=PgActivity(), clock=clock),

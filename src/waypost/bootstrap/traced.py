@@ -34,11 +34,11 @@ class TracedSubmit:
             return accepted
 
     async def many(
-        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand]
+        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand], *, part_of: UUID | None = None
     ) -> Sequence[Accepted | Refused]:
         with self._tracer.start_as_current_span("submit", record_exception=False) as span:
             span.set_attribute("waypost.tenant", scope.tenant_id)
-            answers = await self._submit.many(tx, scope, commands)
+            answers = await self._submit.many(tx, scope, commands, part_of=part_of)
             made = sum(len(answer.notifications) for answer in answers if isinstance(answer, Accepted))
             span.set_attribute("waypost.notifications", made)
             return answers

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from waypost.notifications.activity import ActivityReader
+from waypost.notifications.bulk import SubmitBulk
 from waypost.notifications.cancel import Cancel
 from waypost.notifications.ports import SubmitCall
 from waypost.notifications.read import Reader
@@ -11,6 +12,7 @@ from waypost.notifications.read import Reader
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Notifications:
     submit: SubmitCall
+    bulk: SubmitBulk
     read: Reader
     cancel: Cancel
     activity: ActivityReader

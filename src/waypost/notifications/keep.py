@@ -30,16 +30,18 @@ class Keeper:
         self._clock = clock
 
     async def keep(
-        self, tx: Transaction, key_id: UUID, request_id: UUID, intents: Sequence[Intent], now: datetime
+        self, tx: Transaction, key_id: UUID | None, request_id: UUID, intents: Sequence[Intent], now: datetime
     ) -> None:
-        """Answers every intent. All of them belong to one request."""
+        """Answers every intent. All of them belong to one request, noted here where the key is given that asked."""
         if not intents:
             return
         earlier = await self._earlier(tx, intents, now)
         drafts = [one for intent in intents for one in intent.drafts]
         fresh = [one for one in drafts if one.row.id not in earlier]
         ids = [earlier.get(one.row.id, one.row.id) for one in drafts]
-        await self._store.add(tx, request_id, key_id, ids, [one.row for one in fresh])
+        if key_id is not None:
+            await self._store.add_request(tx, request_id, key_id, ids)
+        await self._store.add(tx, [one.row for one in fresh])
         await self._note_verdicts(tx, fresh, now)
         await self._delivery.enqueue(tx, [one.queue_row() for one in fresh if one.goes_out])
         states = await self._delivery.states(tx, sorted(set(earlier.values())))

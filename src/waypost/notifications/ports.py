@@ -65,9 +65,11 @@ class SubmitCall(Protocol):
         ...
 
     async def many(
-        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand]
+        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand], *, part_of: UUID | None = None
     ) -> Sequence[Accepted | Refused]:
-        """One answer for each, in order. What is accepted belongs to one request; what is refused leaves no trace."""
+        """One answer for each, in order. What is accepted belongs to one request; what is refused leaves no trace.
+
+        `part_of`: the request that the caller will note for all of them."""
         ...
 
 
@@ -95,11 +97,11 @@ class SubmitTelemetry(Protocol):
 
 
 class NotificationStore(Protocol):
-    async def add(
-        self, tx: Transaction, request_id: UUID, key_id: UUID, ids: Sequence[UUID], rows: Sequence[NotificationRow]
-    ) -> None:
-        """A request, the notifications it stands for, and those of them that are new."""
+    async def add_request(self, tx: Transaction, request_id: UUID, key_id: UUID, ids: Sequence[UUID]) -> None:
+        """A request and the notifications it stands for."""
         ...
+
+    async def add(self, tx: Transaction, rows: Sequence[NotificationRow]) -> None: ...
 
     async def add_notes(self, tx: Transaction, at: datetime, notes: Sequence[TimelineNote]) -> None: ...
 

@@ -56,18 +56,20 @@ class Submit:
         return answer
 
     async def many(
-        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand]
+        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand], *, part_of: UUID | None = None
     ) -> Sequence[Accepted | Refused]:
-        """One answer for each, in order. What is accepted belongs to one request; what is refused leaves no trace."""
+        """One answer for each, in order. What is accepted belongs to one request; what is refused leaves no trace.
+
+        `part_of`: the request that the caller will note for all of them."""
         scope.demand(Permission.NOTIFICATIONS_SEND)
         begun, now = self._clock.monotonic(), self._clock.now()
         intents = [Intent(command) for command in commands]
         _check(intents, now)
         await self._contents.choose(tx, going(intents), now)
         await self._resolve(tx, going(intents))
-        request_id = mint(self._clock)
+        request_id = part_of or mint(self._clock)
         await self._gate(tx, going(intents), request_id, now)
-        await self._keeper.keep(tx, scope.key_id, request_id, going(intents), now)
+        await self._keeper.keep(tx, None if part_of else scope.key_id, request_id, going(intents), now)
         for intent in intents:
             if intent.command.routing is Routing.UNTIL_SEEN and self._escalation is not None:
                 await self._escalation.begin(tx, intent.command, _first_steps(intent))

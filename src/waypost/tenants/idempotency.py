@@ -4,6 +4,8 @@ A crash rolls both back, so no key is ever stuck. A twin waits for the one in fl
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -17,6 +19,14 @@ from waypost.tenants.ports import IdempotencyStore
 KEPT_FOR: Final = timedelta(hours=24)
 _KEY: Final = re.compile(r"[\x20-\x7e]{1,255}\Z")
 _HEADER: Final = "/headers/Idempotency-Key"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KeyedCall:
+    """One of many calls in a request, under a key of its own. Its answer is not kept: its effect tells it again."""
+
+    key: str
+    fingerprint: bytes
 
 
 class Idempotency:
@@ -39,6 +49,21 @@ class Idempotency:
                 return await self._answer(tx, key, call, route, fingerprint)
             await self._store.forget(tx, key, oldest)
         return None
+
+    async def claim_many(self, tx: Transaction, route: str, calls: Sequence[KeyedCall]) -> Sequence[bool]:
+        """For each, whether its key is free or was used for the very same call. Waits for twins in flight."""
+        if not calls:
+            return []
+        now = self._clock.now()
+        wanted = {call.key: call.fingerprint for call in reversed(calls)}
+        await self._store.claim_many(tx, route, wanted, now, now - KEPT_FOR)
+        kept = await self._store.find_many(tx, list(wanted))
+        return [(known := kept.get(call.key)) is None or known == (route, call.fingerprint) for call in calls]
+
+    async def release_many(self, tx: Transaction, route: str, calls: Sequence[KeyedCall]) -> None:
+        """The keys of calls that were refused are free again."""
+        if calls:
+            await self._store.release_many(tx, route, {call.key: call.fingerprint for call in calls})
 
     async def keep(self, tx: Transaction, key: str, status: int, answer: bytes) -> None:
         sealed = (await self._keyring.of(tx)).seal(answer, _place(tx, key))

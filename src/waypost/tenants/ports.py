@@ -1,6 +1,6 @@
 """What the tenants slice needs from the system of record."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
@@ -67,3 +67,15 @@ class IdempotencyStore(Protocol):
     async def forget(self, tx: Transaction, key: str, older_than: datetime) -> None: ...
 
     async def keep(self, tx: Transaction, key: str, status: int, answer: bytes) -> None: ...
+
+    async def claim_many(
+        self, tx: Transaction, route: str, wanted: Mapping[str, bytes], at: datetime, older_than: datetime
+    ) -> None:
+        """Takes the keys that are free or were taken too long ago, each with its fingerprint. Waits as `claim` does."""
+        ...
+
+    async def find_many(self, tx: Transaction, keys: Sequence[str]) -> Mapping[str, tuple[str, bytes]]:
+        """Route and fingerprint of each key that is taken."""
+        ...
+
+    async def release_many(self, tx: Transaction, route: str, taken: Mapping[str, bytes]) -> None: ...

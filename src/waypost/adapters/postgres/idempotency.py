@@ -1,5 +1,7 @@
 """Idempotency keys on PostgreSQL: the unique index is the queue in which twins wait."""
 
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
 
@@ -21,15 +23,10 @@ class PgIdempotencyStore:
         self._patience = f"{round(patience_seconds * 1000)}ms"
 
     async def claim(self, tx: Transaction, key: str, route: str, fingerprint: bytes, at: datetime) -> bool:
-        try:
+        with _twin_in_progress():
             claimed = await connection_of(tx).fetchval(
                 _SQL["claim_key"], tx.tenant_id, key, route, fingerprint, at, self._patience
             )
-        except asyncpg.LockNotAvailableError as timeout:
-            raise Conflict(
-                "A request with this Idempotency-Key is still being worked on. Try again in a moment.",
-                code="in_progress",
-            ) from timeout
         return claimed is not None
 
     async def find(self, tx: Transaction, key: str) -> KeptCall | None:
@@ -49,3 +46,31 @@ class PgIdempotencyStore:
 
     async def keep(self, tx: Transaction, key: str, status: int, answer: bytes) -> None:
         await connection_of(tx).execute(_SQL["keep_answer"], tx.tenant_id, key, status, answer)
+
+    async def claim_many(
+        self, tx: Transaction, route: str, wanted: Mapping[str, bytes], at: datetime, older_than: datetime
+    ) -> None:
+        connection, keys = connection_of(tx), list(wanted)
+        await connection.execute(_SQL["forget_calls"], tx.tenant_id, keys, older_than)
+        with _twin_in_progress():
+            await connection.execute(
+                _SQL["claim_keys"], tx.tenant_id, route, keys, list(wanted.values()), at, self._patience
+            )
+
+    async def find_many(self, tx: Transaction, keys: Sequence[str]) -> Mapping[str, tuple[str, bytes]]:
+        rows = await connection_of(tx).fetch(_SQL["find_calls"], tx.tenant_id, list(keys))
+        return {row["key"]: (row["route"], row["fingerprint"]) for row in rows}
+
+    async def release_many(self, tx: Transaction, route: str, taken: Mapping[str, bytes]) -> None:
+        await connection_of(tx).execute(_SQL["release_keys"], tx.tenant_id, route, list(taken), list(taken.values()))
+
+
+@contextmanager
+def _twin_in_progress() -> Generator[None]:
+    try:
+        yield
+    except asyncpg.LockNotAvailableError as timeout:
+        raise Conflict(
+            "A request with this Idempotency-Key is still being worked on. Try again in a moment.",
+            code="in_progress",
+        ) from timeout

@@ -23,19 +23,16 @@ _AFTER_ALL: Final = UUID(int=2**128 - 1)
 
 
 class PgNotifications:
-    async def add(
-        self, tx: Transaction, request_id: UUID, key_id: UUID, ids: Sequence[UUID], rows: Sequence[NotificationRow]
-    ) -> None:
-        connection = connection_of(tx)
+    async def add_request(self, tx: Transaction, request_id: UUID, key_id: UUID, ids: Sequence[UUID]) -> None:
+        await connection_of(tx).execute(_SQL["insert_request"], tx.tenant_id, request_id, key_id, list(ids))
+
+    async def add(self, tx: Transaction, rows: Sequence[NotificationRow]) -> None:
         if not rows:
-            await connection.execute(_SQL["insert_request"], tx.tenant_id, request_id, key_id, list(ids))
             return
-        await connection.execute(
-            _SQL["insert_call"],
+        await connection_of(tx).execute(
+            _SQL["insert_notifications"],
             tx.tenant_id,
-            request_id,
-            key_id,
-            list(ids),
+            rows[0].request_id,
             [row.id for row in rows],
             [retention_of(row.category) for row in rows],
             [row.recipient_id for row in rows],

@@ -1,23 +1,19 @@
 -- name: insert_request
 -- tenant: row
--- A call all of whose notifications were made before: the request names those.
+-- A request, and the notifications it stands for: new ones, and those that were made before under the same key.
 insert into requests (tenant_id, id, key_id, notification_ids)
 values ($1, $2, $3, $4);
 
--- name: insert_call
+-- name: insert_notifications
 -- tenant: row
--- A request with its new notifications in one statement; COPY is not possible under row level security.
-with asked as (
-    insert into requests (tenant_id, id, key_id, notification_ids)
-    values ($1, $2, $3, $4)
-)
+-- The new notifications of one request; COPY is not possible under row level security.
 insert into notifications (tenant_id, id, retention, request_id, recipient_id, address_id, channel, category, priority,
                            status, reason, gate, version_id, locale, send_at, expires_at, payload, secrets)
 select $1, n.id, n.retention, $2, n.recipient_id, n.address_id, n.channel, n.category, n.priority,
        n.status, n.reason, n.gate, n.version_id, n.locale, n.send_at, n.expires_at, n.payload, n.secrets
-from unnest($5::uuid[], $6::smallint[], $7::uuid[], $8::uuid[], $9::smallint[], $10::smallint[], $11::smallint[],
-            $12::smallint[], $13::text[], $14::smallint[], $15::uuid[], $16::text[], $17::timestamptz[],
-            $18::timestamptz[], $19::bytea[], $20::bytea[])
+from unnest($3::uuid[], $4::smallint[], $5::uuid[], $6::uuid[], $7::smallint[], $8::smallint[], $9::smallint[],
+            $10::smallint[], $11::text[], $12::smallint[], $13::uuid[], $14::text[], $15::timestamptz[],
+            $16::timestamptz[], $17::bytea[], $18::bytea[])
      as n (id, retention, recipient_id, address_id, channel, category, priority, status, reason, gate, version_id,
            locale, send_at, expires_at, payload, secrets);
 
