@@ -10,17 +10,20 @@ import pytest
 from msgspec import UNSET
 
 from waypost.adapters.postgres.audit import PgAuditStore
+from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.recipients import PgAddressStore, PgRecipientStore
 from waypost.adapters.postgres.tenants import PgKeyring
 from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import MasterKey
+from waypost.bootstrap.recipients import join_recipients
 from waypost.kernel.clock import VirtualClock
 from waypost.kernel.errors import Conflict, NotFound, PreconditionFailed, Refused
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vault import SealBroken, place
 from waypost.kernel.vocabulary import Channel
+from waypost.recipients.desk import RecipientDesk
 from waypost.recipients.model import AddressStatus, Recipient, RecipientFields, RecipientKind, Resolved, Target
 from waypost.recipients.people import People
 from waypost.recipients.records import Recipients
@@ -39,6 +42,7 @@ class Desk:
     clock: VirtualClock
     keyring: PgKeyring
     recipients: Recipients
+    people: RecipientDesk
     resolver: Resolver
     audit: Audit
     scope: Scope
@@ -53,7 +57,7 @@ class Desk:
 
     async def erase(self, external_id: str) -> None:
         async with self.work.begin("acme") as tx:
-            await self.recipients.erase(tx, self.scope, external_id)
+            await self.people.erase(tx, self.scope, external_id)
 
     async def resolve(
         self, *targets: Target, channel: Channel = Channel.EMAIL, is_list: bool = True, tenant_id: str = "acme"
@@ -69,11 +73,19 @@ async def desk(api_work: PgWork, clock: VirtualClock, make_tenant: Callable[...,
     keyring, addresses, rows = PgKeyring(VAULT), PgAddressStore(), PgRecipientStore()
     people = People(recipients=rows, addresses=addresses, keyring=keyring, clock=clock)
     audit = Audit(PgAuditStore(), clock)
+    joined = join_recipients(
+        people=people,
+        keyring=keyring,
+        audit=audit,
+        clock=clock,
+        delivery=PgDelivery(clock=clock, ring=lambda: None),
+    )
     return Desk(
         work=api_work,
         clock=clock,
         keyring=keyring,
-        recipients=Recipients(people=people, recipients=rows, addresses=addresses, audit=audit, clock=clock),
+        recipients=joined.records,
+        people=joined.desk,
         resolver=Resolver(people=people, recipients=rows, addresses=addresses, keyring=keyring, clock=clock),
         audit=audit,
         scope=replace(operator_scope("req_1"), tenant_id="acme"),
@@ -173,7 +185,7 @@ async def test_scopes_are_demanded(desk: Desk) -> None:
     for held in (Permission.RECIPIENTS_READ, Permission.RECIPIENTS_WRITE):
         scope = replace(desk.scope, permissions=frozenset({held}))
         async with desk.work.begin("acme") as tx:
-            reading = desk.recipients.page(tx, scope, None, None)
+            reading = desk.people.search.page(tx, scope, None, None)
             writing = desk.recipients.put(tx, scope, "user-42", RecipientFields())
             allowed, refused = (reading, writing) if held is Permission.RECIPIENTS_READ else (writing, reading)
             await allowed
@@ -187,8 +199,8 @@ async def test_recipients_are_listed_newest_first(desk: Desk) -> None:
         await desk.clock.advance(1)
     await desk.erase("user-2")
     async with desk.work.begin("acme") as tx:
-        page = await desk.recipients.page(tx, desk.scope, None, 3)
-        rest = await desk.recipients.page(tx, desk.scope, page.next, 3)
+        page = await desk.people.search.page(tx, desk.scope, None, 3)
+        rest = await desk.people.search.page(tx, desk.scope, page.next, 3)
     assert [recipient.attributes["number"] for recipient in (*page.items, *rest.items)] == [4, 3, 1, 0]
     assert rest.next is None
 
@@ -240,9 +252,9 @@ async def test_an_address_can_be_revoked_and_given_again(desk: Desk) -> None:
     await desk.put("user-42", email="two@example.com")
     current, other = (await desk.get("user-42")).addresses
     async with desk.work.begin("acme") as tx:
-        await desk.recipients.revoke_address(tx, desk.scope, "user-42", current.id)
+        await desk.people.addresses.revoke(tx, desk.scope, "user-42", current.id)
         with pytest.raises(NotFound):
-            await desk.recipients.revoke_address(tx, desk.scope, "user-42", current.id)
+            await desk.people.addresses.revoke(tx, desk.scope, "user-42", current.id)
     after = await desk.get("user-42")
     assert ([address.id for address in after.addresses], after.version) == ([other.id], 3)
     again = await desk.put("user-42", email="two@example.com")
@@ -368,7 +380,7 @@ async def test_a_thousand_at_once_cost_a_handful_of_statements(desk: Desk) -> No
             "u499@example.com",
             "a498@example.com",
         ]
-    assert counts == [4, 1]
+    assert counts == [5, 1]
 
 
 async def test_erasing_destroys_the_key_and_keeps_the_hash(desk: Desk, admin: asyncpg.Connection) -> None:
@@ -378,7 +390,12 @@ async def test_erasing_destroys_the_key_and_keeps_the_hash(desk: Desk, admin: as
     await desk.erase("user-42")
     await desk.erase("user-42")
     row = await admin.fetchrow("select * from waypost.recipients")
-    assert (row["external_id"], row["data_key"], row["attributes"], row["locale"]) == ("user-42", None, None, None)
+    assert (row["external_id"], row["data_key"], row["attributes"], row["locale"]) == (
+        f"#{row['id']}",
+        None,
+        None,
+        None,
+    )
     assert row["erased_at"] == desk.clock.now()
     address = await admin.fetchrow("select * from waypost.addresses")
     assert (address["status"], address["ciphertext"], address["hash"]) == ("revoked", b"", before.address_hash)

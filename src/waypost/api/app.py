@@ -9,7 +9,17 @@ from litestar.response import Response
 from litestar.types import ASGIApp
 from prometheus_client import CollectorRegistry
 
-from waypost.api import mailbox, notifications, recipients, suppression, templates, tenants
+from waypost.api import (
+    erasures,
+    lists,
+    mailbox,
+    notifications,
+    recipient_addresses,
+    recipients,
+    suppression,
+    templates,
+    tenants,
+)
 from waypost.api.client_address import Origin
 from waypost.api.dispatch import handler_of
 from waypost.api.endpoint import Endpoint
@@ -28,6 +38,9 @@ from waypost.kernel.errors import MalformedRequest, NotFound, WaypostError
 ALL_ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *notifications.ENDPOINTS,
     *recipients.ENDPOINTS,
+    *recipient_addresses.ENDPOINTS,
+    *erasures.ENDPOINTS,
+    *lists.ENDPOINTS,
     *templates.ENDPOINTS,
     *suppression.ENDPOINTS,
     *tenants.ENDPOINTS,

@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from waypost.api.recipients import Attributes, Email, Locale, Phone, Timezone
+from waypost.api.recipient_shapes import Attributes, Email, Locale, Phone, Timezone
 from waypost.api.shapes import (
     CategoryWord,
     ChannelWord,

@@ -27,6 +27,7 @@ from waypost.bootstrap.clock_sync import database_clock
 from waypost.bootstrap.database import api_url
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.readiness import Readiness
+from waypost.bootstrap.recipients import join_recipients
 from waypost.bootstrap.submit_metrics import SubmitMetrics
 from waypost.bootstrap.traced import TracedSubmit
 from waypost.bootstrap.tracing import tracing_of
@@ -41,7 +42,6 @@ from waypost.notifications.read import Reader
 from waypost.notifications.render_check import RenderCheck
 from waypost.notifications.submit import Submit
 from waypost.recipients.people import People
-from waypost.recipients.records import Recipients
 from waypost.recipients.resolve import Resolver
 from waypost.settings import Settings
 from waypost.suppression.desk import SuppressionDesk
@@ -104,6 +104,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             clock=clock,
         )
         idempotency = Idempotency(store=PgIdempotencyStore(), keyring=keyring, clock=clock)
+        recipients = join_recipients(people=people, keyring=keyring, audit=audit, clock=clock, delivery=delivery)
         tracing = tracing_of(settings, "api")
         if tracing is not None:
             stack.callback(tracing.close)
@@ -118,9 +119,8 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             idempotency=idempotency,
             tenants=Tenants(store=tenants, audit=audit, vault=vault, access=access, clock=clock),
             keys=ApiKeys(store=api_keys, tenants=tenants, audit=audit, access=access, clock=clock),
-            recipients=Recipients(
-                people=people, recipients=PgRecipientStore(), addresses=PgAddressStore(), audit=audit, clock=clock
-            ),
+            recipients=recipients.records,
+            people=recipients.desk,
             templates=Templates(store=PgTemplateStore(), renderer=renderer, keyring=keyring, clock=clock, audit=audit),
             suppressions=SuppressionDesk(
                 suppressions=Suppressions(store=PgSuppressions(), clock=clock), keyring=keyring, audit=audit

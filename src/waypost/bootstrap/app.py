@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from waypost.bootstrap.readiness import Readiness
     from waypost.mailbox.read import Mailbox
     from waypost.notifications.desk import Notifications
+    from waypost.recipients.desk import RecipientDesk
     from waypost.recipients.records import Recipients
     from waypost.suppression.desk import SuppressionDesk
     from waypost.templates.publish import Templates
@@ -36,6 +37,7 @@ class App:
     tenants: "Tenants"
     keys: "ApiKeys"
     recipients: "Recipients"
+    people: "RecipientDesk"
     templates: "Templates"
     suppressions: "SuppressionDesk"
     notifications: "Notifications"

@@ -18,7 +18,7 @@ async def recipients(visit: Visit) -> Shown:
     wanted = visit.asked("id")
     if wanted is not None:
         return Redirect(to=f"/recipients/{quote(wanted, safe='')}")
-    found = await visit.app.recipients.page(visit.tx, visit.scope, visit.asked("cursor"), _PAGE)
+    found = await visit.app.people.search.page(visit.tx, visit.scope, visit.asked("cursor"), _PAGE)
     return View(template="recipients.html", shows={"people": found.items, "next": found.next})
 
 

@@ -17,6 +17,8 @@ class Letter:
 
     recipients: tuple[str, ...]
     data: bytes
+    notification_id: UUID | None = None
+    """What it is a copy of: erasing the recipient takes it along."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,3 +37,4 @@ class SealedLetter:
     id: UUID
     summary: bytes
     raw: bytes
+    notification_id: UUID | None = None

@@ -67,6 +67,7 @@ class Receive:
                 id=letter_id,
                 summary=key.seal(_encode(summary_of(letter)), place(SUMMARY, tx.tenant_id, letter_id)),
                 raw=key.seal(letter.data, place(RAW, tx.tenant_id, letter_id)),
+                notification_id=letter.notification_id,
             )
             for letter_id, letter in zip(ids, letters, strict=True)
         ]

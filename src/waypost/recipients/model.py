@@ -1,6 +1,6 @@
 """Recipients, their addresses, and what a caller says about them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -43,6 +43,8 @@ class RecipientFields:
     timezone: str | UnsetType | None = UNSET
     attributes: JsonObject | UnsetType | None = field(default=UNSET, repr=False)
     """Merged key by key; a key with the value None is removed; a nested value is replaced whole."""
+    tags: Sequence[str] | UnsetType | None = UNSET
+    """All of them: what is not named goes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +66,8 @@ class CheckedFields:
     timezone: str | UnsetType | None = UNSET
     attributes: JsonObject | UnsetType | None = field(default=UNSET, repr=False)
     addresses: Mapping[Channel, Address | None] = field(default_factory=dict[Channel, Address | None])
+    tags: tuple[str, ...] | None = None
+    """Sorted, each once; None says nothing about them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +85,8 @@ class StoredRecipient:
     created_at: datetime
     updated_at: datetime
     erased_at: datetime | None = None
+    merged_into: UUID | None = None
+    """The one it became part of; that one is never merged itself."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,7 +170,58 @@ class Recipient:
     locale: str | None
     timezone: str | None
     attributes: JsonObject = field(repr=False)
+    tags: tuple[str, ...]
     addresses: tuple[AddressView, ...]
     version: int
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecipientFilter:
+    """Whom a list shows; at most one of these is given."""
+
+    id_prefix: str | None = None
+    email: str | None = field(default=None, repr=False)
+    phone: str | None = field(default=None, repr=False)
+    tag: str | None = None
+    list_key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewAddress:
+    channel: Channel
+    text: str = field(repr=False)
+    verified: bool = False
+    current: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecipientList:
+    """A named set of recipients."""
+
+    id: UUID
+    key: str
+    title: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Member:
+    recipient_id: UUID
+    external_id: str
+    added_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Erasure:
+    """An id that is taken for ever by someone who is gone."""
+
+    id: UUID
+    id_hash: str
+    recipient_id: UUID
+    erased_at: datetime
+    certificate: str | None
+    """As it was signed; None for an id that had been merged into the one erased."""

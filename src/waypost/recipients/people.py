@@ -6,6 +6,7 @@ other and never in a ring, and two calls that make the same person end with one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final, cast
 from uuid import UUID
 
@@ -16,7 +17,9 @@ from waypost.kernel.errors import FieldError, Refused
 from waypost.kernel.ids import mint, show
 from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.vault import Keyring, TenantKey, place
+from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
+from waypost.recipients.lookup import erased_hash
 from waypost.recipients.merge import Merge, merge
 from waypost.recipients.model import CheckedFields, Known, Person, RecipientKind, StoredAddress, StoredRecipient
 from waypost.recipients.ports import AddressStore, RecipientStore
@@ -67,12 +70,23 @@ class People:
         key = await self._keyring.of(tx)
         return await self._open(tx, key, rows)
 
+    async def look_up(
+        self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]] = ()
+    ) -> Sequence[Known]:
+        """Everyone who is meant, and a tombstone for each id that stays taken by someone who was erased."""
+        known = await self._recipients.look_up(tx, ids, spots)
+        found = {asked for one in known for asked in one.asked}
+        key = await self._keyring.of(tx)
+        hashes = {erased_hash(key, name): name for name in ids if name not in found}
+        gone = await self._recipients.erased_among(tx, list(hashes)) if hashes else ()
+        return [*known, *(_tombstone(hashes[hashed], self._clock.now()) for hashed in gone)]
+
     async def bring_in(self, tx: Transaction, mentions: Sequence[Mention]) -> Sequence[Found]:
         """The people mentioned, made or changed as the call says. Refuses the whole call where one cannot be."""
         key = await self._keyring.of(tx)
         known = {
             asked: one
-            for one in await self._recipients.look_up(tx, sorted({mention.external_id for mention in mentions}), ())
+            for one in await self.look_up(tx, sorted({mention.external_id for mention in mentions}))
             for asked in one.asked
         }
         planned = [self.plan(tx, key, mention, known.get(mention.external_id)) for mention in mentions]
@@ -123,7 +137,7 @@ class People:
         if not late:
             return []
         names = sorted(mention.external_id for mention in late)
-        known = {asked: one for one in await self._recipients.look_up(tx, names, ()) for asked in one.asked}
+        known = {asked: one for one in await self.look_up(tx, names) for asked in one.asked}
         planned = [self.plan(tx, key, mention, known.get(mention.external_id)) for mention in late]
         refuse_all([fault for one in planned for fault in one.faults])
         return planned
@@ -207,9 +221,30 @@ def _unusable(mention: Mention, known: Known | None) -> FieldError | None:
         message = "There is no recipient of this id. Give an object with its address to make one."
         return FieldError(pointer=mention.pointer, code="unknown_recipient", message=message)
     if known is not None and known.row.erased_at is not None:
-        message = "This recipient has been erased, for good."
-        return FieldError(pointer=mention.pointer, code="recipient_erased", message=message)
+        return _erased(mention)
     return None
+
+
+def _tombstone(external_id: str, now: datetime) -> Known:
+    row = StoredRecipient(
+        id=UUID(int=0),
+        external_id=external_id,
+        kind=RecipientKind.USER,
+        locale=None,
+        timezone=None,
+        attributes=None,
+        data_key=None,
+        version=0,
+        created_at=now,
+        updated_at=now,
+        erased_at=now,
+    )
+    return Known(row=row, addresses=(), asked=(external_id,))
+
+
+def _erased(mention: Mention) -> FieldError:
+    message = "This recipient has been erased, for good."
+    return FieldError(pointer=mention.pointer, code="recipient_erased", message=message)
 
 
 def _overgrown(mention: Mention, merged: Merge) -> Sequence[FieldError]:

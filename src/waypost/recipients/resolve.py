@@ -128,7 +128,7 @@ class Resolver:
     ) -> Sequence[Known]:
         ids = sorted({member.id for member in members if member.id is not None})
         spots = sorted({member.anchor for member in members if member.anchor is not None})
-        known = list(await self._recipients.look_up(tx, ids, spots))
+        known = list(await self._people.look_up(tx, ids, spots))
         owned = {spot for one in known for spot in _spots_owned(one)}
         strangers = [spot for spot in spots if spot not in owned and spot not in given]
         if strangers:

@@ -1,7 +1,7 @@
 """Pure decisions about what a caller says of a recipient: what is valid, and how it merges with what is there."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 from zoneinfo import available_timezones
@@ -24,7 +24,12 @@ LONGEST_ATTRIBUTE_NAME: Final = 128
 MOST_ADDRESSES: Final = 10
 """Of one recipient on one channel; the one given longest ago makes room."""
 
+MOST_TAGS: Final = 100
+LONGEST_TAG: Final = 64
+
 _EXTERNAL_ID: Final = re.compile(r"[A-Za-z0-9._:@|+=~-]{1,128}\Z")
+_LIST_KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
+_BETWEEN_TAGS: Final = frozenset(",;|")
 
 
 def check_external_id(text: str, pointer: str) -> Iterator[FieldError]:
@@ -56,7 +61,12 @@ def check_fields(fields: RecipientFields, pointer: str) -> tuple[CheckedFields, 
         errors.append(FieldError(pointer=f"{pointer}/timezone", code="invalid_timezone", message=message))
     if isinstance(fields.attributes, dict):
         errors.extend(check_attributes(fields.attributes, f"{pointer}/attributes"))
+    tags: tuple[str, ...] | None = None
+    if not isinstance(fields.tags, UnsetType):
+        tags, faults = check_tags(fields.tags or (), f"{pointer}/tags")
+        errors += faults
     checked = CheckedFields(
+        tags=tags,
         kind=None if isinstance(fields.kind, UnsetType) else fields.kind,
         locale=locale,
         timezone=fields.timezone,
@@ -81,6 +91,33 @@ def check_attributes(attributes: JsonObject, pointer: str) -> Iterator[FieldErro
     elif len(msgspec.json.encode(attributes)) > ATTRIBUTE_BYTES:
         message = f"The attributes of a recipient have at most {ATTRIBUTE_BYTES} bytes as JSON."
         yield FieldError(pointer=pointer, code="too_large", message=message)
+
+
+def check_tags(tags: Sequence[str], pointer: str) -> tuple[tuple[str, ...], list[FieldError]]:
+    """Each once, in order, and what is wrong with them."""
+    errors: list[FieldError] = []
+    for position, tag in enumerate(tags):
+        if not _is_tag(tag):
+            message = f"A tag has 1 to {LONGEST_TAG} printable characters and none of `,;|`."
+            errors.append(FieldError(pointer=f"{pointer}/{position}", code="invalid_tag", message=message))
+    kept = tuple(sorted(set(tags)))
+    if len(kept) > MOST_TAGS:
+        message = f"A recipient has at most {MOST_TAGS} tags."
+        errors.append(FieldError(pointer=pointer, code="too_many", message=message))
+    return kept, errors
+
+
+def check_list_key(key: str, pointer: str) -> Iterator[FieldError]:
+    if not _LIST_KEY.match(key):
+        message = (
+            "The key of a list has 1 to 100 letters, digits or characters of `._:-` and begins with a letter or digit."
+        )
+        yield FieldError(pointer=pointer, code="invalid_key", message=message)
+
+
+def _is_tag(tag: str) -> bool:
+    fits = 1 <= len(tag) <= LONGEST_TAG and tag.isprintable() and tag == tag.strip()
+    return fits and _BETWEEN_TAGS.isdisjoint(tag)
 
 
 def merge_attributes(current: JsonObject, given: JsonObject | UnsetType | None) -> JsonObject:

@@ -101,7 +101,8 @@ async def test_our_own_mail_is_kept_as_it_was_sent(house: House, send) -> None:
     body = b".\r\n..dots\r\n\r\nend\r\n"
     (outcome,) = await send(mail(3, body=body))
     assert outcome.kind is OutcomeKind.ACCEPTED
-    assert house.groups == [("acme", [Letter(recipients=("jane3@example.com",), data=b"Subject: 3\r\n\r\n" + body)])]
+    kept = Letter(recipients=("jane3@example.com",), data=b"Subject: 3\r\n\r\n" + body, notification_id=UUID(int=1))
+    assert house.groups == [("acme", [kept])]
 
 
 async def test_copies_are_recipients_too(house: House, send) -> None:

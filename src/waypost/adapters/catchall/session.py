@@ -206,7 +206,8 @@ class Session(asyncio.Protocol):
         elif content.count(b"\r") != lines or content.count(b"\n") != lines:
             self._end_content_with("554 5.6.0 Lines end with CR LF, and neither stands alone")
         elif self._sender is not None:
-            letter = Letter(recipients=tuple(self._recipients), data=content)
+            copied = self._sender.notification_id
+            letter = Letter(recipients=tuple(self._recipients), data=content, notification_id=copied)
             self._wait_for(self._intake.put(self._sender.tenant_id, letter))
         return True
 

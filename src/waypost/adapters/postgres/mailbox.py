@@ -23,6 +23,7 @@ class PgMailboxStore:
             [letter.id for letter in letters],
             [letter.summary for letter in letters],
             [letter.raw for letter in letters],
+            [letter.notification_id for letter in letters],
         )
         await connection.execute(_SQL["make_room"], tx.tenant_id, most_kept)
 

@@ -1,9 +1,9 @@
 -- name: add_letters
 -- tenant: row
 -- All that arrived together for one tenant.
-insert into mailbox (tenant_id, id, summary, raw)
-select $1, new.id, new.summary, new.raw
-from unnest($2::uuid[], $3::bytea[], $4::bytea[]) as new (id, summary, raw)
+insert into mailbox (tenant_id, id, summary, raw, notification_id)
+select $1, new.id, new.summary, new.raw, new.notification_id
+from unnest($2::uuid[], $3::bytea[], $4::bytea[], $5::uuid[]) as new (id, summary, raw, notification_id)
 
 -- name: make_room
 -- tenant: row

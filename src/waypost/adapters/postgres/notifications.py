@@ -100,10 +100,11 @@ class PgNotifications:
 
     async def page(self, tx: Transaction, wanted: Filter, before: UUID | None, limit: int) -> Sequence[UUID]:
         connection = connection_of(tx)
-        recipient: UUID | None = None
+        recipient: list[UUID] | None = None
         if wanted.recipient_id is not None:
-            recipient = await connection.fetchval(_SQL["recipient_id"], tx.tenant_id, wanted.recipient_id)
-            if recipient is None:
+            rows = await connection.fetch(_SQL["recipient_ids"], tx.tenant_id, wanted.recipient_id)
+            recipient = [row["id"] for row in rows]
+            if not recipient:
                 return []
         highest = _AFTER_ALL if wanted.created_before is None else first_id_at(wanted.created_before)
         bounds = (

@@ -59,17 +59,22 @@ select id, key_id, notification_ids from requests where tenant_id = $1 and id = 
 -- tenant: row
 -- Notifications with the words people know them by: the recipient's own id and the template's key.
 select n.id, n.retention, n.request_id, n.recipient_id, n.channel, n.category, n.priority, n.version_id, n.locale,
-       n.send_at, n.expires_at, n.payload, n.secrets is not null as has_secrets, r.external_id, r.data_key, t.key as template_key
+       n.send_at, n.expires_at, n.payload, n.secrets is not null as has_secrets,
+       coalesce(u.external_id, r.external_id) as external_id, r.data_key, t.key as template_key
 from notifications n
 join recipients r on r.tenant_id = n.tenant_id and r.id = n.recipient_id
+left join recipients u on u.tenant_id = r.tenant_id and u.id = r.merged_into
 join template_versions v on v.tenant_id = n.tenant_id and v.id = n.version_id
 left join templates t on t.tenant_id = v.tenant_id and t.id = v.template_id
 where n.tenant_id = $1 and n.id = any ($2::uuid[]);
 
--- name: recipient_id
+-- name: recipient_ids
 -- tenant: row
--- The recipient a list is filtered by.
-select id from recipients where tenant_id = $1 and external_id = $2;
+-- The recipient a list is filtered by, and all that became part of it: messages of earlier days name those.
+with who as (select coalesce(merged_into, id) as id from recipients where tenant_id = $1 and external_id = $2)
+select id from who
+union all
+select r.id from who join recipients r on r.tenant_id = $1 and r.merged_into = who.id;
 
 -- name: page_all
 -- tenant: row
@@ -81,11 +86,14 @@ order by n.id desc limit $6;
 
 -- name: page_of_recipient
 -- tenant: row
--- One person's notifications, newest first.
-select n.id from notifications n
-where n.tenant_id = $1 and n.id < $2 and n.id >= $3
-  and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
-  and n.recipient_id = $7 and n.channel > 0
+-- One person's notifications, newest first; each id the person ever had is walked along the index by itself.
+select n.id from unnest($7::uuid[]) as who (id)
+cross join lateral (
+    select n.id from notifications n
+    where n.tenant_id = $1 and n.id < $2 and n.id >= $3
+      and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
+      and n.recipient_id = who.id and n.channel > 0
+    order by n.id desc limit $6) n
 order by n.id desc limit $6;
 
 -- name: page_ended
@@ -94,7 +102,7 @@ order by n.id desc limit $6;
 select n.id from notifications n
 where n.tenant_id = $1 and n.id < $2 and n.id >= $3
   and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
-  and n.status = $7 and n.status >= 7 and ($8::uuid is null or n.recipient_id = $8)
+  and n.status = $7 and n.status >= 7 and ($8::uuid[] is null or n.recipient_id = any ($8))
 order by n.id desc limit $6;
 
 -- name: page_queued
@@ -104,7 +112,7 @@ select n.id from queue q
 join notifications n on n.tenant_id = q.tenant_id and n.id = q.id and n.retention = q.retention
 where q.tenant_id = $1 and q.id < $2 and q.id >= $3
   and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
-  and (q.attempt = 0 and q.due > now()) = $7 and ($8::uuid is null or n.recipient_id = $8)
+  and (q.attempt = 0 and q.due > now()) = $7 and ($8::uuid[] is null or n.recipient_id = any ($8))
 order by q.id desc limit $6;
 
 -- name: page_dispatched
@@ -113,7 +121,7 @@ order by q.id desc limit $6;
 select n.id from notifications n
 where n.tenant_id = $1 and n.id < $2 and n.id >= $3
   and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
-  and n.status < 7 and ($7::uuid is null or n.recipient_id = $7)
+  and n.status < 7 and ($7::uuid[] is null or n.recipient_id = any ($7))
   and exists (select from attempts a
               where a.tenant_id = n.tenant_id and a.notification_id = n.id and a.retention = n.retention and a.outcome = 1)
 order by n.id desc limit $6;
@@ -126,7 +134,7 @@ cross join lateral unnest(c.ids) as held (id)
 join notifications n on n.tenant_id = c.tenant_id and n.id = held.id
 where c.tenant_id = $1 and n.id < $2 and n.id >= $3
   and ($4::smallint is null or n.channel = $4) and ($5::smallint is null or n.category = $5)
-  and n.status < 7 and ($7::uuid is null or n.recipient_id = $7)
+  and n.status < 7 and ($7::uuid[] is null or n.recipient_id = any ($7))
   and exists (select from attempts a
               where a.tenant_id = n.tenant_id and a.notification_id = n.id and a.retention = n.retention and a.outcome is null)
 order by n.id desc limit $6;

@@ -78,12 +78,32 @@ class PgRecipientStore:
             [row.updated_at for row in rows],
         )
 
-    async def erase(self, tx: Transaction, row: StoredRecipient) -> None:
-        await connection_of(tx).execute(_SQL["erase_recipient"], tx.tenant_id, row.id, row.version, row.erased_at)
+    async def by_ids(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[StoredRecipient]:
+        rows = await connection_of(tx).fetch(_SQL["by_ids"], tx.tenant_id, ids)
+        return [_recipient(row) for row in rows]
+
+    async def merged_into(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[UUID]:
+        return [row["id"] for row in await connection_of(tx).fetch(_SQL["merged_into"], tx.tenant_id, ids)]
+
+    async def erased_among(self, tx: Transaction, hashes: Sequence[str]) -> frozenset[str]:
+        rows = await connection_of(tx).fetch(_SQL["erased_among"], tx.tenant_id, hashes)
+        return frozenset(row["id_hash"] for row in rows)
 
     async def page(self, tx: Transaction, before: UUID | None, limit: int) -> Sequence[StoredRecipient]:
-        rows = await connection_of(tx).fetch(_SQL["page_of_recipients"], tx.tenant_id, before, limit)
-        return [_recipient(row) for row in rows]
+        return _many(await connection_of(tx).fetch(_SQL["page_of_recipients"], tx.tenant_id, before, limit))
+
+    async def page_by_prefix(self, tx: Transaction, prefix: str, after: str, limit: int) -> Sequence[StoredRecipient]:
+        return _many(await connection_of(tx).fetch(_SQL["page_by_prefix"], tx.tenant_id, prefix, after, limit))
+
+    async def page_by_tag(
+        self, tx: Transaction, tag: str, before: UUID | None, limit: int
+    ) -> Sequence[StoredRecipient]:
+        return _many(await connection_of(tx).fetch(_SQL["page_by_tag"], tx.tenant_id, tag, before, limit))
+
+    async def page_by_list(
+        self, tx: Transaction, list_id: UUID, before: UUID | None, limit: int
+    ) -> Sequence[StoredRecipient]:
+        return _many(await connection_of(tx).fetch(_SQL["page_by_list"], tx.tenant_id, list_id, before, limit))
 
     async def note_gate_changes(self, tx: Transaction, ids: Sequence[UUID], at: datetime) -> None:
         await connection_of(tx).execute(_SQL["note_gate_changes"], tx.tenant_id, ids, at)
@@ -114,6 +134,37 @@ class PgAddressStore:
     async def revoke(self, tx: Transaction, ids: Sequence[UUID], at: datetime) -> None:
         await connection_of(tx).execute(_SQL["revoke_addresses"], tx.tenant_id, ids, at)
 
+    async def verify(self, tx: Transaction, address_id: UUID, at: datetime, *, verified: bool) -> None:
+        await connection_of(tx).execute(_SQL["mark_verified"], tx.tenant_id, address_id, verified, at)
+
+    async def suppressed_among(self, tx: Transaction, hashes: Sequence[str]) -> frozenset[str]:
+        rows = await connection_of(tx).fetch(_SQL["suppressed_among"], tx.tenant_id, hashes)
+        return frozenset(row["hash"] for row in rows)
+
+
+class PgTagStore:
+    """Implements `recipients.ports.TagStore`."""
+
+    async def of_recipients(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, tuple[str, ...]]:
+        found: dict[UUID, list[str]] = {}
+        for row in await connection_of(tx).fetch(_SQL["tags_of"], tx.tenant_id, ids):
+            found.setdefault(row["recipient_id"], []).append(row["tag"])
+        return {recipient_id: tuple(tags) for recipient_id, tags in found.items()}
+
+    async def add(self, tx: Transaction, pairs: Sequence[tuple[UUID, str]]) -> None:
+        await connection_of(tx).execute(
+            _SQL["add_tags"], tx.tenant_id, [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        )
+
+    async def remove(self, tx: Transaction, pairs: Sequence[tuple[UUID, str]]) -> None:
+        await connection_of(tx).execute(
+            _SQL["remove_tags"], tx.tenant_id, [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        )
+
+
+def _many(rows: Sequence[Record]) -> list[StoredRecipient]:
+    return [_recipient(row) for row in rows]
+
 
 def _recipient(row: Record) -> StoredRecipient:
     return StoredRecipient(
@@ -128,6 +179,7 @@ def _recipient(row: Record) -> StoredRecipient:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         erased_at=row["erased_at"],
+        merged_into=row["merged_into"],
     )
 
 

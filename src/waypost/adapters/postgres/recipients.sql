@@ -1,7 +1,8 @@
 -- name: by_external_ids
 -- tenant: row
 -- The recipients a call names, erased ones too: their ids stay taken.
-select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at
+select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at,
+       merged_into
 from recipients where tenant_id = $1 and external_id = any($2::text[])
 
 -- name: look_up
@@ -24,8 +25,9 @@ select r.*, array(select n.asked from named n where n.id = r.id) as asked,
        a.address_created_at, a.address_updated_at
 from meant m
 cross join lateral (
-    select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at
-    from recipients where tenant_id = $1 and id = m.id offset 0) r
+    select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at,
+           merged_into
+    from recipients where tenant_id = $1 and id = m.id and merged_into is null offset 0) r
 left join lateral (
     select id as address_id, channel, hash, ciphertext, verified, status, given_at, created_at as address_created_at,
            updated_at as address_updated_at
@@ -35,7 +37,8 @@ order by r.id, a.given_at desc, a.address_id desc
 -- name: lock_recipients
 -- tenant: row
 -- In the order of ids, so that two calls about the same people wait for each other and never in a ring.
-select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at
+select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at,
+       merged_into
 from recipients where tenant_id = $1 and id = any($2::uuid[]) order by id for no key update
 
 -- name: add_recipients
@@ -71,21 +74,68 @@ from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::int
     as new (id, kind, locale, timezone, attributes, version, updated_at)
 where r.tenant_id = $1 and r.id = new.id
 
--- name: erase_recipient
+-- name: by_ids
 -- tenant: row
--- The data key is destroyed; the id stays as a tombstone, and hashes stay so that suppressions still hold.
-with erased as (
-    update recipients
-    set locale = null, timezone = null, attributes = null, data_key = null, version = $3, updated_at = $4, erased_at = $4
-    where tenant_id = $1 and id = $2
-)
-update addresses set status = 'revoked', ciphertext = '', updated_at = $4 where tenant_id = $1 and recipient_id = $2
+-- The recipients that others were merged into, or that a list holds.
+select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at,
+       merged_into
+from recipients where tenant_id = $1 and id = any($2::uuid[])
 
 -- name: page_of_recipients
 -- tenant: row
--- Newest first, without the erased.
-select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at
-from recipients where tenant_id = $1 and ($2::uuid is null or id < $2) and erased_at is null order by id desc limit $3
+-- Newest first, without the erased and the merged.
+select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at,
+       merged_into
+from recipients
+where tenant_id = $1 and ($2::uuid is null or id < $2) and erased_at is null and merged_into is null
+order by id desc limit $3
+
+-- name: page_by_prefix
+-- tenant: row
+-- By the beginning of the caller's own id, in the order of these ids: what the index of ids is sorted by.
+select id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at, erased_at,
+       merged_into
+from recipients
+where tenant_id = $1 and external_id ^@ $2 and external_id > $3 and erased_at is null and merged_into is null
+order by external_id limit $4
+
+-- name: page_by_tag
+-- tenant: row
+-- Those with a tag, newest first. The offset keeps the plan to one look-up per row, whatever the statistics.
+select r.id, r.external_id, r.kind, r.locale, r.timezone, r.attributes, r.data_key, r.version, r.created_at, r.updated_at,
+       r.erased_at, r.merged_into
+from recipient_tags t
+cross join lateral (
+    select * from recipients where tenant_id = t.tenant_id and id = t.recipient_id
+    offset 0
+) r
+where t.tenant_id = $1 and t.tag = $2 and ($3::uuid is null or t.recipient_id < $3) and r.erased_at is null
+  and r.merged_into is null
+order by t.recipient_id desc limit $4
+
+-- name: page_by_list
+-- tenant: row
+-- The members of a list, newest first.
+select r.id, r.external_id, r.kind, r.locale, r.timezone, r.attributes, r.data_key, r.version, r.created_at, r.updated_at,
+       r.erased_at, r.merged_into
+from list_members m
+cross join lateral (
+    select * from recipients where tenant_id = m.tenant_id and id = m.recipient_id
+    offset 0
+) r
+where m.tenant_id = $1 and m.list_id = $2 and ($3::uuid is null or m.recipient_id < $3) and r.erased_at is null
+  and r.merged_into is null
+order by m.recipient_id desc limit $4
+
+-- name: merged_into
+-- tenant: row
+-- All that these recipients were: messages of earlier days name them.
+select id, merged_into from recipients where tenant_id = $1 and merged_into = any($2::uuid[]) order by id
+
+-- name: erased_among
+-- tenant: row
+-- Ids that stay taken by people who were erased, known by their keyed hash.
+select id_hash from erasures where tenant_id = $1 and id_hash = any($2::text[])
 
 -- name: note_gate_changes
 -- tenant: row
@@ -128,3 +178,33 @@ where a.tenant_id = $1 and a.id = new.id
 -- No longer this person's; the ciphertext goes with it, the hash stays for suppressions.
 update addresses set status = 'revoked', ciphertext = '', updated_at = $3
 where tenant_id = $1 and id = any($2::uuid[]) and status <> 'revoked'
+
+-- name: mark_verified
+-- tenant: row
+-- Whoever has shown that an address is theirs, or that it is not.
+update addresses set verified = $3, updated_at = $4 where tenant_id = $1 and id = $2
+
+-- name: suppressed_among
+-- tenant: row
+-- Which addresses nothing is sent to at all. All channels are named, because a telephone number serves several.
+select distinct s.hash from suppressions s
+where s.tenant_id = $1 and s.channel = any ('{1,2,3,4,5,6,7}'::smallint[]) and s.hash = any ($2::text[])
+  and s.released_at is null and (s.expires_at is null or s.expires_at > now()) and s.reason <> 'opt_out'
+
+-- name: tags_of
+-- tenant: row
+-- The tags of many people.
+select recipient_id, tag from recipient_tags where tenant_id = $1 and recipient_id = any ($2::uuid[]) order by recipient_id, tag
+
+-- name: add_tags
+-- tenant: row
+-- Given twice is given once.
+insert into recipient_tags (tenant_id, recipient_id, tag)
+select $1, recipient_id, tag from unnest($2::uuid[], $3::text[]) as new (recipient_id, tag)
+on conflict do nothing
+
+-- name: remove_tags
+-- tenant: row
+-- Pairs of recipient and tag.
+delete from recipient_tags t using unnest($2::uuid[], $3::text[]) as gone (recipient_id, tag)
+where t.tenant_id = $1 and t.recipient_id = gone.recipient_id and t.tag = gone.tag

@@ -1,0 +1,1 @@
+"""Long work: done by workers in small steps, watched and cancelled from outside."""
