@@ -20,6 +20,10 @@ READING: Final = frozenset(
         Permission.TEMPLATES_READ,
         Permission.SUPPRESSIONS_READ,
         Permission.MAILBOX_READ,
+        Permission.SETTINGS_READ,
+        Permission.TRIGGERS_READ,
+        Permission.INBOX_READ,
+        Permission.WEBHOOKS_READ,
         Permission.AUDIT_READ,
     }
 )

@@ -396,6 +396,40 @@ begin
 end
 $$;
 
+-- The lowest id of a post for everyone that a newcomer sees: those of so many seconds before joining, all for -1.
+create or replace function waypost.inbox_visible_from(p_joined timestamptz, p_seconds_before integer) returns uuid
+language sql immutable strict parallel safe
+return case when p_seconds_before < 0 then '00000000-0000-0000-0000-000000000000'::uuid
+       else (lpad(to_hex(greatest(floor(extract(epoch from p_joined) * 1000) - p_seconds_before * 1000::bigint, 0)::bigint), 12, '0')
+             || repeat('0', 20))::uuid end;
+revoke execute on function waypost.inbox_visible_from from public;
+grant execute on function waypost.inbox_visible_from to waypost_api, waypost_worker;
+
+-- News is marked as unread for whoever wants to be told: the tenant's own endpoints (reader 0), the operator's publishers.
+-- Where nobody does, it costs two look-ups per statement. Without a tenant (an administrator's insert) nothing is told.
+create or replace function waypost.mark_unread() returns trigger
+language plpgsql
+set search_path = waypost, pg_temp
+as $$
+declare
+    v_tenant text := current_setting('app.tenant_id', true); v_readers smallint[];
+begin
+    select array(select p.reader from publishers p) into v_readers;
+    perform from webhook_endpoints e where e.tenant_id = v_tenant and e.status = 'enabled' limit 1;
+    if found then
+        v_readers := v_readers || 0::smallint;
+    end if;
+    if cardinality(v_readers) > 0 and v_tenant <> '' then
+        insert into outbox_unread (tenant_id, reader, ids)
+        select v_tenant, r.reader, (select array_agg(n.id) from news n) from unnest(v_readers) as r (reader)
+        where exists (select from news);
+    end if;
+    return null;
+end
+$$;
+create or replace trigger mark_unread after insert on outbox
+    referencing new table as news for each statement execute function waypost.mark_unread();
+
 revoke execute on function waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane, waypost.book_turn,
     waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.was_carried_on from public;
 grant execute on function waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane, waypost.book_turn,

@@ -1,0 +1,62 @@
+-- name: put_inbox
+-- tenant: row
+-- Made, or changed where something of it is new; an unchanged one keeps its version.
+insert into inboxes as b (tenant_id, id, key, title, description, ttl, created_at, updated_at)
+values ($1, $2, $3, $4, $5, $6::jsonb, $7, $7)
+on conflict (tenant_id, key) do update
+set title = excluded.title, description = excluded.description, ttl = excluded.ttl, updated_at = excluded.updated_at,
+    version = b.version + (case when (b.title, b.description, b.ttl) = (excluded.title, excluded.description, excluded.ttl)
+                           then 0 else 1 end)
+returning id, key, title, description, ttl, version, created_at, updated_at
+
+-- name: ensure_inbox
+-- tenant: row
+-- The inbox that a notification goes to is made by the first one that goes there.
+insert into inboxes (tenant_id, id, key, title, created_at, updated_at)
+values ($1, $2, $3, $4, $5, $5)
+on conflict (tenant_id, key) do nothing
+
+-- name: inboxes
+-- tenant: row
+-- All of them: a tenant has few.
+select id, key, title, description, ttl, version, created_at, updated_at from inboxes
+where tenant_id = $1 and key > $2 order by key limit $3
+
+-- name: inbox
+-- tenant: row
+-- One, by its name.
+select id, key, title, description, ttl, version, created_at, updated_at from inboxes where tenant_id = $1 and key = $2
+
+-- name: settings
+-- tenant: row
+-- What the tenant has chosen for all its inboxes.
+select ttl, visible_since, allowed_origins, identity_secret from inbox_settings where tenant_id = $1
+
+-- name: put_settings
+-- tenant: row
+-- Everything at once; the secret stays as it is.
+insert into inbox_settings (tenant_id, ttl, visible_since, allowed_origins, updated_at) values ($1, $2, $3, $4, $5)
+on conflict (tenant_id) do update
+set ttl = excluded.ttl, visible_since = excluded.visible_since, allowed_origins = excluded.allowed_origins,
+    updated_at = excluded.updated_at
+
+-- name: put_identity_secret
+-- tenant: row
+-- The one before stops proving anything; null: nothing proves anything.
+insert into inbox_settings (tenant_id, identity_secret, updated_at) values ($1, $2, $3)
+on conflict (tenant_id) do update set identity_secret = excluded.identity_secret, updated_at = excluded.updated_at
+
+-- name: visitor
+-- tenant: row
+-- Whoever a token speaks for, and from when on tokens for them are good. The merged are who they became.
+select r.id, r.external_id,
+       (select max(e.not_before) from inbox_token_ends e where e.tenant_id = $1 and e.recipient_id in (n.id, r.id)) as not_before
+from recipients n
+join recipients r on r.tenant_id = $1 and r.id = coalesce(n.merged_into, n.id) and r.erased_at is null
+where n.tenant_id = $1 and n.id = $2
+
+-- name: end_tokens
+-- tenant: row
+-- Every token issued before this moment is void.
+insert into inbox_token_ends as e (tenant_id, recipient_id, not_before) values ($1, $2, $3)
+on conflict (tenant_id, recipient_id) do update set not_before = greatest(e.not_before, excluded.not_before)

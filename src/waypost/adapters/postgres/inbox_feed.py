@@ -1,0 +1,153 @@
+"""One person's feed in PostgreSQL."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from waypost.adapters.postgres.connection import Record
+from waypost.adapters.postgres.queries import load
+from waypost.adapters.postgres.work import connection_of
+from waypost.inbox.model import Counts, Facts, FeedFilter, Reader, StoredMessage, Tally, Watermark
+from waypost.inbox.ports import Place
+from waypost.kernel.work import Transaction
+
+_SQL: Final = load("inbox_feed")
+_UPKEEP: Final = load("inbox_upkeep")
+
+Found = tuple[Reader, Sequence[StoredMessage]]
+
+
+class PgInboxFeed:
+    """Implements `inbox.ports.FeedStore`."""
+
+    async def page(
+        self,
+        tx: Transaction,
+        key: str,
+        recipient_id: UUID,
+        wanted: FeedFilter,
+        *,
+        before: UUID,
+        now: datetime,
+        limit: int,
+    ) -> Found | None:
+        rows = await connection_of(tx).fetch(
+            _SQL["page"],
+            tx.tenant_id,
+            key,
+            recipient_id,
+            before,
+            now,
+            limit,
+            wanted.topic,
+            wanted.unread,
+            wanted.archived,
+            wanted.snoozed,
+            wanted.pinned,
+        )
+        return _found(rows)
+
+    async def messages(
+        self, tx: Transaction, key: str, recipient_id: UUID, ids: Sequence[UUID], now: datetime
+    ) -> Found | None:
+        rows = await connection_of(tx).fetch(_SQL["messages"], tx.tenant_id, key, recipient_id, list(ids), now)
+        return _found(rows)
+
+    async def counts(
+        self, tx: Transaction, key: str, recipient_ids: Sequence[UUID], now: datetime
+    ) -> Mapping[UUID, Counts]:
+        rows = await connection_of(tx).fetch(_SQL["counts"], tx.tenant_id, key, list(recipient_ids), now)
+        topics: dict[UUID, dict[str, Tally]] = {}
+        for row in rows:
+            tallies = topics.setdefault(row["recipient_id"], {})
+            if row["topic"] is not None and (row["total"] or row["unread"]):
+                tallies[row["topic"]] = Tally(total=row["total"], unread=row["unread"])
+        return {recipient_id: Counts(topics=tallies) for recipient_id, tallies in topics.items()}
+
+    async def hold(self, tx: Transaction, key: str, recipient_id: UUID) -> Place | None:
+        row = await connection_of(tx).fetchrow(_SQL["hold_member"], tx.tenant_id, key, recipient_id)
+        return None if row is None else Place(inbox_id=row["inbox_id"], recipient_id=recipient_id, n=row["n"])
+
+    async def write(self, tx: Transaction, place: Place, changed: Sequence[tuple[StoredMessage, Facts]]) -> None:
+        await connection_of(tx).execute(
+            _SQL["write_facts"],
+            tx.tenant_id,
+            place.inbox_id,
+            place.recipient_id,
+            place.n,
+            [message.id for message, _ in changed],
+            [message.public for message, _ in changed],
+            [message.topic for message, _ in changed],
+            [message.expires_at for message, _ in changed],
+            [facts.seen_at for _, facts in changed],
+            [facts.read_at for _, facts in changed],
+            [facts.archived_at for _, facts in changed],
+            [facts.snoozed_until for _, facts in changed],
+            [facts.pinned_at for _, facts in changed],
+            [facts.clicked_at for _, facts in changed],
+        )
+
+    async def last_watermark(self, tx: Transaction, place: Place) -> tuple[Watermark | None, UUID]:
+        row = await connection_of(tx).fetchrow(_SQL["last_watermark"], tx.tenant_id, place.inbox_id, place.recipient_id)
+        if row is None:
+            raise LookupError("The inbox was there a moment ago, and inboxes are never removed.")
+        if row["n"] is None:
+            return None, row["last_post"]
+        drawn = Watermark(n=row["n"], at=row["at"], own_upto=row["own_upto"], public_upto=row["public_upto"])
+        return drawn, row["last_post"]
+
+    async def draw_watermark(self, tx: Transaction, place: Place, watermark: Watermark) -> None:
+        await connection_of(tx).execute(
+            _SQL["add_watermark"],
+            tx.tenant_id,
+            place.inbox_id,
+            place.recipient_id,
+            watermark.n,
+            watermark.at,
+            watermark.own_upto,
+            watermark.public_upto,
+        )
+
+    async def unseen_notifications(self, tx: Transaction, place: Place, *, since: int, upto: UUID) -> Sequence[UUID]:
+        rows = await connection_of(tx).fetch(
+            _SQL["unseen_notifications"], tx.tenant_id, place.inbox_id, place.recipient_id, since, upto
+        )
+        return [row["post_id"] for row in rows]
+
+    async def was_seen(self, tx: Transaction, recipient_id: UUID, notification_id: UUID) -> bool:
+        return await connection_of(tx).fetchval(_SQL["was_seen"], tx.tenant_id, recipient_id, notification_id)
+
+    async def forget(self, tx: Transaction, recipient_id: UUID) -> None:
+        connection = connection_of(tx)
+        for row in await connection.fetch(_UPKEEP["memberships"], tx.tenant_id, recipient_id):
+            for name in ("forget_items", "forget_watermarks", "forget_member"):
+                await connection.execute(_UPKEEP[name], tx.tenant_id, row["inbox_id"], recipient_id)
+        await connection.execute(_UPKEEP["forget_token_ends"], tx.tenant_id, recipient_id)
+
+
+def _found(rows: Sequence[Record]) -> Found | None:
+    if not rows:
+        return None
+    reader = Reader(recipient_id=rows[0]["recipient_id"], data_key=rows[0]["data_key"])
+    return reader, [_message(row) for row in rows if row["id"] is not None]
+
+
+def _message(row: Record) -> StoredMessage:
+    return StoredMessage(
+        id=row["id"],
+        public=row["public"],
+        is_notification=row["is_notification"],
+        topic=row["topic"],
+        content=row["content"],
+        is_shared=row["is_shared"],
+        expires_at=row["expires_at"],
+        facts=Facts(
+            seen_at=row["seen_at"],
+            read_at=row["read_at"],
+            archived_at=row["archived_at"],
+            snoozed_until=row["snoozed_until"],
+            pinned_at=row["pinned_at"],
+            clicked_at=row["clicked_at"],
+        ),
+    )
