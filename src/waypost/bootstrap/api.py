@@ -14,9 +14,9 @@ from waypost.adapters.postgres.notifications import PgNotifications
 from waypost.adapters.postgres.notify import Bell
 from waypost.adapters.postgres.outbox import PgOutbox
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
+from waypost.adapters.postgres.preferences import PgTopics
 from waypost.adapters.postgres.recipients import PgAddressStore, PgRecipientStore
-from waypost.adapters.postgres.suppression import PgSuppressions
-from waypost.adapters.postgres.templates import PgTemplateStore, PgVersionStore
+from waypost.adapters.postgres.template_contents import PgVersionStore
 from waypost.adapters.postgres.tenants import PgApiKeyStore, PgKeyring, PgTenantStore
 from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.render.pool import RenderPool
@@ -24,6 +24,7 @@ from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import open_master_key
 from waypost.bootstrap.app import App
 from waypost.bootstrap.clock_sync import database_clock
+from waypost.bootstrap.consent import everywhere_of, join_preferences, join_suppressions, join_wishes
 from waypost.bootstrap.database import api_url
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.readiness import Readiness
@@ -44,9 +45,6 @@ from waypost.notifications.submit import Submit
 from waypost.recipients.people import People
 from waypost.recipients.resolve import Resolver
 from waypost.settings import Settings
-from waypost.suppression.desk import SuppressionDesk
-from waypost.suppression.suppress import Suppressions
-from waypost.templates.publish import Templates
 from waypost.templates.versions import Versions
 from waypost.tenants.access import Access
 from waypost.tenants.accounts import Tenants
@@ -95,7 +93,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             people=people, recipients=PgRecipientStore(), addresses=PgAddressStore(), keyring=keyring, clock=clock
         )
         submit = Submit(
-            contents=ContentChooser(versions=versions, renderer=renderer),
+            contents=ContentChooser(versions=versions, renderer=renderer, topics=PgTopics()),
             resolver=resolver,
             rendering=RenderCheck(renderer),
             delivery=delivery,
@@ -103,8 +101,18 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             telemetry=SubmitMetrics(registry or CollectorRegistry()),
             clock=clock,
         )
+        preferences = join_preferences(keyring=keyring, audit=audit, clock=clock)
+        recipients = join_recipients(
+            people=people,
+            keyring=keyring,
+            audit=audit,
+            clock=clock,
+            delivery=delivery,
+            also_merge=[preferences.joining],
+            also_forget=[preferences.joining],
+        )
+        suppressions = join_suppressions(keyring=keyring, audit=audit, clock=clock)
         idempotency = Idempotency(store=PgIdempotencyStore(), keyring=keyring, clock=clock)
-        recipients = join_recipients(people=people, keyring=keyring, audit=audit, clock=clock, delivery=delivery)
         tracing = tracing_of(settings, "api")
         if tracing is not None:
             stack.callback(tracing.close)
@@ -117,13 +125,33 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             sessions=Sessions(work=work, keyring=keyring, access=access, clock=clock),
             audit=audit,
             idempotency=idempotency,
-            tenants=Tenants(store=tenants, audit=audit, vault=vault, access=access, clock=clock),
+            tenants=Tenants(
+                store=tenants,
+                audit=audit,
+                vault=vault,
+                access=access,
+                clock=clock,
+                newcomers=[everywhere_of(keyring)],
+            ),
             keys=ApiKeys(store=api_keys, tenants=tenants, audit=audit, access=access, clock=clock),
             recipients=recipients.records,
             people=recipients.desk,
-            templates=Templates(store=PgTemplateStore(), renderer=renderer, keyring=keyring, clock=clock, audit=audit),
-            suppressions=SuppressionDesk(
-                suppressions=Suppressions(store=PgSuppressions(), clock=clock), keyring=keyring, audit=audit
+            templates=templates_of(
+                renderer=renderer, keyring=keyring, recipients=recipients.records, audit=audit, clock=clock
+            ),
+            suppressions=suppressions,
+            wishes=join_wishes(
+                settings=settings,
+                stores=preferences,
+                submit=submit,
+                suppressions=suppressions,
+                delivery=delivery,
+                versions=versions,
+                tenants=tenants,
+                work=work,
+                keyring=keyring,
+                audit=audit,
+                clock=clock,
             ),
             notifications=Notifications(
                 submit=TracedSubmit(submit, tracing.tracer) if tracing else submit,

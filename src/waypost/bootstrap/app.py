@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from waypost.bootstrap.readiness import Readiness
     from waypost.mailbox.read import Mailbox
     from waypost.notifications.desk import Notifications
+    from waypost.notifications.wishes import Wishes
+    from waypost.outbox.desk import Webhooks
     from waypost.recipients.desk import RecipientDesk
     from waypost.recipients.records import Recipients
     from waypost.suppression.desk import SuppressionDesk
-    from waypost.templates.publish import Templates
+    from waypost.templates.desk import Templates
     from waypost.tenants.access import Access
     from waypost.tenants.accounts import Tenants
     from waypost.tenants.audit import Audit
@@ -40,7 +42,9 @@ class App:
     people: "RecipientDesk"
     templates: "Templates"
     suppressions: "SuppressionDesk"
+    wishes: "Wishes"
     notifications: "Notifications"
+    webhooks: "Webhooks"
     readiness: "Readiness"
     tracer: "Tracer | None" = None
     """Only where traces are configured."""

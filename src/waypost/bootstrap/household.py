@@ -14,6 +14,7 @@ from waypost.adapters.postgres.tenants import PgApiKeyStore, PgKeyring, PgTenant
 from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.bootstrap.clock_sync import database_clock
+from waypost.bootstrap.consent import everywhere_of
 from waypost.bootstrap.database import Database, prepare_named_database
 from waypost.kernel.errors import Unauthenticated
 from waypost.kernel.tenancy import PLATFORM, PLATFORM_ONLY, Permission
@@ -80,7 +81,14 @@ async def open_household(settings: Settings, database: Database) -> AsyncGenerat
         await ensure_platform(work, stores, vault, clock)
         audit = Audit(PgAuditStore(), clock)
         access = Access(work=work, keys=PgApiKeyStore(), tenants=stores, clock=clock)
-        tenants = Tenants(store=stores, audit=audit, vault=vault, access=access, clock=clock)
+        tenants = Tenants(
+            store=stores,
+            audit=audit,
+            vault=vault,
+            access=access,
+            clock=clock,
+            newcomers=[everywhere_of(PgKeyring(vault))],
+        )
         keys = ApiKeys(store=PgApiKeyStore(), tenants=stores, audit=audit, access=access, clock=clock)
         receive = Receive(work=work, store=PgMailboxStore(), keyring=PgKeyring(vault), clock=clock)
         yield Household(work=work, stores=stores, tenants=tenants, keys=keys, access=access, catchall=CatchAll(receive))

@@ -16,7 +16,7 @@ from uuid import UUID
 import structlog
 
 from waypost.channels.model import Outcome, OutcomeKind
-from waypost.delivery.gate import Allow, decide
+from waypost.delivery.gate import Allow, MessageKind, decide
 from waypost.delivery.lease import Lease
 from waypost.delivery.model import Bounced, Claimed, Closed, Settlement
 from waypost.delivery.patience import unless
@@ -203,14 +203,15 @@ class Dispatcher:
             try:
                 async with self._parts.work.begin(tenant_id) as tx:
                     people = [(one.recipient_id, one.address_id) for _, one in rows]
-                    facts = await self._parts.delivery.gate_facts(tx, rows[0][1].channel, people)
+                    kinds = [MessageKind(one.category, one.topic) for _, one in rows]
+                    facts = await self._parts.delivery.gate_facts(tx, rows[0][1].channel, people, kinds)
             except Exception as error:
                 _log.error("gate broke down", action="gate_failed", kind=type(error).__name__, rows=len(rows))
                 blamed = not isinstance(error, Unavailable)
                 settlements += [give_back(one, now, blamed=blamed) for _, one in rows]
                 continue
             for (index, one), fact in zip(rows, facts, strict=True):
-                verdict = decide(fact, category=one.category, expires_at=one.expires_at, now=now)
+                verdict = decide(fact, category=one.category, priority=one.priority, expires_at=one.expires_at, now=now)
                 if isinstance(verdict, Allow):
                     going.append((index, one))
                 else:

@@ -10,7 +10,7 @@ import msgspec
 
 from waypost.channels.model import Outcome, OutgoingEmail
 from waypost.channels.ports import EmailSender
-from waypost.delivery.gate import GateFacts
+from waypost.delivery.gate import GateFacts, MessageKind
 from waypost.delivery.model import (
     AttemptView,
     Claimed,
@@ -24,7 +24,7 @@ from waypost.delivery.model import (
 )
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vault import DataKey
-from waypost.kernel.vocabulary import Channel
+from waypost.kernel.vocabulary import Category, Channel
 from waypost.kernel.work import Transaction
 
 
@@ -36,9 +36,28 @@ class DeliveryStore(Protocol):
         ...
 
     async def gate_facts(
-        self, tx: Transaction, channel: Channel, people: Sequence[tuple[UUID, UUID | None]]
+        self,
+        tx: Transaction,
+        channel: Channel,
+        people: Sequence[tuple[UUID, UUID | None]],
+        kinds: Sequence[MessageKind],
     ) -> Sequence[GateFacts]:
-        """The facts about each (recipient, address), in the order asked."""
+        """The facts about each (recipient, address) and the message for them, in the order asked."""
+        ...
+
+    async def current_address(self, tx: Transaction, recipient_id: UUID, channel: Channel) -> UUID | None:
+        """The address that a message to this person would go to; `channel` is the one it is kept under."""
+        ...
+
+    async def waiting_for(
+        self,
+        tx: Transaction,
+        recipient_id: UUID,
+        channel: Channel,
+        categories: Sequence[Category],
+        topic: str | None,
+    ) -> Sequence[UUID]:
+        """What is queued for a person, of these categories and, where one is named, of this topic."""
         ...
 
     async def cancel(self, tx: Transaction, ids: Sequence[UUID]) -> Set[UUID]:

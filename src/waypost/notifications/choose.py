@@ -10,20 +10,24 @@ from waypost.notifications.drafts import Chosen, Leg
 from waypost.notifications.intent import Intent
 from waypost.notifications.model import SubmitCommand
 from waypost.notifications.rules import choose_category, choose_timing
-from waypost.templates.model import ActiveVersion, Content, Version
+from waypost.preferences.model import Topic
+from waypost.preferences.ports import TopicBook
+from waypost.preferences.rules import is_topic_key
+from waypost.templates.model import Content, Sendable, Template
 from waypost.templates.ports import Renderer
 from waypost.templates.rules import refused_below, write_only_names
 from waypost.templates.versions import Versions
 
 
 class ContentChooser:
-    def __init__(self, *, versions: Versions, renderer: Renderer) -> None:
+    def __init__(self, *, versions: Versions, renderer: Renderer, topics: TopicBook) -> None:
         self._versions = versions
+        self._topics = topics
         self._renderer = renderer
 
     async def choose(self, tx: Transaction, intents: Sequence[Intent], now: datetime) -> None:
         """Gives each intent its legs. What several calls share is looked up once."""
-        desk = _Desk(tx, self._versions)
+        desk = _Desk(tx, self._versions, self._topics)
         for intent in intents:
             try:
                 intent.legs = [
@@ -38,43 +42,65 @@ class ContentChooser:
             chosen = await self._inline(desk, command, command.content, channel)
         else:
             chosen = await self._published(desk, command, place)
-        return Leg(channel=channel, chosen=chosen, timing=choose_timing(command, chosen.category, now))
+        timing = choose_timing(command, chosen.category, now)
+        return Leg(channel=channel, chosen=chosen, timing=timing, priority=command.priority)
 
     async def _inline(self, desk: "_Desk", command: SubmitCommand, content: Content, channel: Channel) -> Chosen:
-        version, mentioned = await desk.inline(content, channel)
-        category = choose_category(command.category, None)
-        return Chosen(version=version, category=category, mentioned=mentioned, secret_names=frozenset())
+        version = await desk.inline(content, channel)
+        topic = await desk.topic(command.topic)
+        return Chosen(
+            version=version,
+            category=choose_category(command.category, topic.category if topic else None),
+            topic=command.topic,
+            secret_names=command.hidden,
+        )
 
     async def _published(self, desk: "_Desk", command: SubmitCommand, place: int) -> Chosen:
         found = command.template and await desk.active(command.template, command.channels[place])
-        if not found:
+        if not found or found.template is None:
             pointer = f"/channels/{place}" if len(command.channels) > 1 else "/template"
             raise refuse(pointer, "unknown_template", "There is no published template with this key and channel.")
-        schema = found.version.variables_schema
+        schema = found.variables_schema
         if schema is not None:
             faults = await self._renderer.validate(schema, command.variables)
             if faults:
                 raise refused_below(
                     "/variables", faults, detail="The variables do not fit the template.", code="invalid_variables"
                 )
+        topic = await self._topic_of(desk, command, found.template)
         return Chosen(
-            version=found.version,
+            version=found,
             category=choose_category(command.category, found.template.category),
-            mentioned=await self._versions.mentioned(desk.tx, found.version),
-            secret_names=write_only_names(schema),
+            topic=topic,
+            secret_names=write_only_names(schema) | command.hidden,
         )
+
+    async def _topic_of(self, desk: "_Desk", command: SubmitCommand, template: Template) -> str | None:
+        """The template's topic wins; a call may name one where the template has none."""
+        if command.topic is None or command.topic == template.topic:
+            return template.topic
+        if template.topic is not None:
+            message = "The template belongs to another topic, and that one counts. Leave `topic` out."
+            raise refuse("/topic", "topic_mismatch", message)
+        topic = await desk.topic(command.topic)
+        if topic is not None and topic.category is not template.category:
+            message = f"This topic belongs to {topic.category.word}, the template to {template.category.word}."
+            raise refuse("/topic", "topic_mismatch", message)
+        return command.topic
 
 
 class _Desk:
     """What one batch has looked up already."""
 
-    def __init__(self, tx: Transaction, versions: Versions) -> None:
+    def __init__(self, tx: Transaction, versions: Versions, topics: TopicBook) -> None:
         self.tx = tx
         self._versions = versions
-        self._inline: dict[tuple[Content, Channel], tuple[Version, frozenset[str]] | Refused] = {}
-        self._active: dict[tuple[str, Channel], ActiveVersion | None] = {}
+        self._topics = topics
+        self._known_topics: dict[str, Topic | None] = {}
+        self._inline: dict[tuple[Content, Channel], Sendable | Refused] = {}
+        self._active: dict[tuple[str, Channel], Sendable | None] = {}
 
-    async def inline(self, content: Content, channel: Channel) -> tuple[Version, frozenset[str]]:
+    async def inline(self, content: Content, channel: Channel) -> Sendable:
         known = self._inline.get((content, channel))
         if known is None:
             try:
@@ -86,7 +112,17 @@ class _Desk:
             raise known
         return known
 
-    async def active(self, key: str, channel: Channel) -> ActiveVersion | None:
+    async def topic(self, key: str | None) -> Topic | None:
+        if key is None:
+            return None
+        if key not in self._known_topics:
+            self._known_topics[key] = await self._topics.find(self.tx, key) if is_topic_key(key) else None
+        found = self._known_topics[key]
+        if found is None:
+            raise refuse("/topic", "unknown_topic", "There is no topic of this key.")
+        return found
+
+    async def active(self, key: str, channel: Channel) -> Sendable | None:
         if (key, channel) not in self._active:
             self._active[key, channel] = await self._versions.find_active(self.tx, key, channel)
         return self._active[key, channel]

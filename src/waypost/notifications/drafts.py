@@ -11,24 +11,47 @@ from waypost.delivery.model import QueueRow, State
 from waypost.kernel.ids import mint_at
 from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.vault import place
-from waypost.kernel.vocabulary import Category, Channel, retention_of
+from waypost.kernel.vocabulary import Category, Channel, Priority, retention_of
 from waypost.notifications.model import AcceptedNotification, NotificationRow, Payload, SubmitCommand
-from waypost.notifications.rules import Timing, freeze_context
+from waypost.notifications.rules import Timing
 from waypost.recipients.model import Resolved
-from waypost.templates.model import Version
+from waypost.templates.context import Reader, build_context
+from waypost.templates.model import Sendable, Wording
+from waypost.templates.rules import wording_for
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chosen:
     """What will be sent, before it is known to whom."""
 
-    version: Version
+    version: Sendable
     category: Category
-    mentioned: frozenset[str]
     secret_names: frozenset[str]
+    topic: str | None = None
 
-    def context_for(self, person: Resolved, command: SubmitCommand) -> JsonObject:
-        return freeze_context(person.attributes, command.variables, self.mentioned)
+    def words_for(self, tenant_id: str, person: Resolved, command: SubmitCommand) -> "Words":
+        """In the person's own language, or the nearest that there is."""
+        locale, wording = wording_for(self.version, person.locale)
+        reader = Reader(
+            id=person.external_id, locale=person.locale, timezone=person.timezone, attributes=person.attributes
+        )
+        house = self.version.house
+        context = build_context(
+            wording.mentioned,
+            variables=command.variables,
+            reader=reader,
+            tenant={"id": tenant_id, "name": house.name} if house else None,
+        )
+        return Words(locale=locale, wording=wording, context=context)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Words:
+    """What one person is told: the content in their locale, and all that it reads."""
+
+    locale: str | None
+    wording: Wording
+    context: JsonObject
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +61,7 @@ class Leg:
     channel: Channel
     chosen: Chosen
     timing: Timing
+    priority: Priority = Priority.NORMAL
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,6 +122,7 @@ def draft(
         address_id=person.address_id,
         channel=leg.channel,
         category=chosen.category,
+        topic=chosen.topic,
         priority=command.priority,
         status=State.SUPPRESSED if isinstance(verdict, Skip) else State.QUEUED,
         reason=verdict.reason.value if isinstance(verdict, Skip) else None,

@@ -60,7 +60,10 @@ class SubmitCommand:
     content: Content | None = None
     template: str | None = None
     variables: JsonObject = field(default_factory=dict[str, JsonValue])
+    hidden: frozenset[str] = frozenset()
+    """Names of variables that are dropped once sent, and never shown; a version's schema may name more."""
     category: Category | None = None
+    topic: str | None = None
     priority: Priority = Priority.NORMAL
     send_at: datetime | None = None
     expires_at: datetime | None = None
@@ -114,6 +117,7 @@ class NotificationRow:
     address_id: UUID | None
     channel: Channel
     category: Category
+    topic: str | None
     priority: Priority
     status: State
     reason: str | None

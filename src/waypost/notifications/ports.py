@@ -90,6 +90,14 @@ class Escalation(Protocol):
     async def begin(self, tx: Transaction, command: SubmitCommand, steps: Sequence[FirstStep]) -> None: ...
 
 
+class MarketingSequences(Protocol):
+    """Whoever leads people through marketing over time stops when they unsubscribe, in the same transaction."""
+
+    async def stop_marketing(self, tx: Transaction, recipient_id: UUID, channel: Channel, topic: str | None) -> None:
+        """`topic` None: everything that is marketing on the channel."""
+        ...
+
+
 class SubmitTelemetry(Protocol):
     """Told what was accepted, in numbers."""
 

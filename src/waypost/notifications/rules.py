@@ -9,7 +9,7 @@ import msgspec
 
 from waypost.channels.rules import check_headers
 from waypost.kernel.address import split_mailbox
-from waypost.kernel.errors import FieldError, Refused
+from waypost.kernel.errors import FieldError, Refused, refuse
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vocabulary import Category
 from waypost.notifications.model import Routing, SubmitCommand
@@ -50,9 +50,12 @@ def check_command(command: SubmitCommand, now: datetime) -> None:
         raise Refused("The request has fields that must be mended.", code=errors[0].code, errors=errors)
 
 
-def choose_category(asked: Category | None, templates: Category | None) -> Category:
-    """The template's category wins: a call cannot relabel marketing as transactional."""
-    return templates or asked or Category.TRANSACTIONAL
+def choose_category(asked: Category | None, fixed: Category | None) -> Category:
+    """The category of the template, or of the topic, wins: a call cannot relabel marketing as transactional."""
+    if fixed is not None and asked not in (None, fixed):
+        message = f"The template or topic belongs to {fixed.word}, and that counts. Leave `category` out."
+        raise refuse("/category", "category_mismatch", message)
+    return fixed or asked or Category.TRANSACTIONAL
 
 
 def choose_timing(command: SubmitCommand, category: Category, now: datetime) -> Timing:

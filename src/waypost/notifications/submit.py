@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from waypost.delivery.gate import Skip, Verdict, decide
+from waypost.delivery.gate import MessageKind, Skip, Verdict, decide
 from waypost.delivery.ports import DeliveryStore
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Refused, Unavailable
@@ -124,10 +124,17 @@ class Submit:
         for channel in {leg.channel for leg, _ in asked}:
             places = [place for place, (leg, _) in enumerate(asked) if leg.channel is channel]
             people = [(asked[place][1].recipient_id, asked[place][1].address_id) for place in places]
-            facts = await self._delivery.gate_facts(tx, channel, people)
+            kinds = [MessageKind(asked[place][0].chosen.category, asked[place][0].chosen.topic) for place in places]
+            facts = await self._delivery.gate_facts(tx, channel, people, kinds)
             for place, fact in zip(places, facts, strict=True):
                 leg = asked[place][0]
-                verdicts[place] = decide(fact, category=leg.chosen.category, expires_at=leg.timing.expires_at, now=now)
+                verdicts[place] = decide(
+                    fact,
+                    category=leg.chosen.category,
+                    priority=leg.priority,
+                    expires_at=leg.timing.expires_at,
+                    now=max(now, leg.timing.send_at),
+                )
         return [verdicts[place] for place in range(len(asked))]
 
 

@@ -1,11 +1,12 @@
 """Suppressions by hand: someone with a key names an address, and the audit log remembers who."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from waypost.kernel.address import PHONE_CHANNELS, mask, read_address
+from waypost.kernel.address import mask, read_address
 from waypost.kernel.errors import refuse
 from waypost.kernel.ids import show
 from waypost.kernel.paging import Page
@@ -13,57 +14,89 @@ from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vault import Keyring
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
-from waypost.recipients.model import PHONE
+from waypost.suppression.everywhere import Everywhere, hash_word
 from waypost.suppression.model import NewSuppression, Releaser, Suppression, SuppressionReason
+from waypost.suppression.rules import ENDS_BY_ITSELF
 from waypost.suppression.suppress import Suppressions
 from waypost.tenants.audit import Audit
 
+LONGEST_NOTES: Final = 1_000
 _SOURCE: Final = "api"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """What someone asks to be suppressed."""
+
+    channel: Channel
+    address: str
+    reason: SuppressionReason
+    expires_at: datetime | None = None
+    notes: str | None = None
+    topic: str | None = None
+    """Of an opt-out; None for all marketing."""
+
+    def __repr__(self) -> str:
+        return f"Order({self.channel.word}, …, {self.reason.value})"
+
+
 class SuppressionDesk:
-    def __init__(self, *, suppressions: Suppressions, keyring: Keyring, audit: Audit) -> None:
+    """A platform key that names no tenant suppresses for all of them."""
+
+    def __init__(self, *, suppressions: Suppressions, everywhere: Everywhere, keyring: Keyring, audit: Audit) -> None:
         self._suppressions = suppressions
+        self._everywhere = everywhere
         self._keyring = keyring
         self._audit = audit
 
-    async def suppress(
-        self,
-        tx: Transaction,
-        scope: Scope,
-        *,
-        channel: Channel,
-        address: str,
-        reason: SuppressionReason,
-        expires_at: datetime | None = None,
-    ) -> Suppression:
+    async def suppress(self, tx: Transaction, scope: Scope, order: Order) -> Suppression:
         """The answer is what is in force now: it may be graver than what was asked for."""
         scope.demand(Permission.SUPPRESSIONS_WRITE)
-        if reason is SuppressionReason.RATE_LIMIT and expires_at is None:
-            raise refuse("/expires_at", "required", "A rate limit has an end; say when.")
-        read = read_address(channel, address, "/address")
-        key = await self._keyring.of(tx)
-        word = PHONE.word if channel in PHONE_CHANNELS else channel.word
+        standing = await self.put(tx, scope, order)
+        detail = {"channel": order.channel.word, "asked": order.reason.value, "reason": standing.reason.value}
+        await self._audit.record(tx, scope, "suppression.added", show("sup", standing.id), dict(detail))
+        return standing
+
+    async def put(self, tx: Transaction, scope: Scope, order: Order) -> Suppression:
+        """Without a word in the audit log: for those who write one about many."""
+        scope.demand(Permission.SUPPRESSIONS_WRITE)
+        _check(order, is_platform=scope.is_platform)
+        read = read_address(order.channel, order.address, "/address")
+        if scope.is_platform:
+            await self._everywhere.hold(tx)
+        hashed = (await self._keyring.of(tx)).hash_address(hash_word(order.channel), read.text)
         new = NewSuppression(
-            channel=channel,
-            hash=key.hash_address(word, read.text),
-            masked=mask(channel, read.text),
-            reason=reason,
+            channel=order.channel,
+            hash=hashed,
+            masked=mask(order.channel, read.text),
+            reason=order.reason,
             source=f"{_SOURCE}:{show('key', scope.key_id)}",
-            expires_at=expires_at,
+            expires_at=order.expires_at,
+            topic=order.topic or "",
+            notes=order.notes,
+            sealed=await self._everywhere.seal(tx, hashed, read.text) if scope.is_platform else None,
         )
         standing = await self._suppressions.suppress(tx, new)
-        detail = {"channel": channel.word, "asked": reason.value, "reason": standing.reason.value}
-        await self._audit.record(tx, scope, "suppression.added", show("sup", standing.id), dict(detail))
+        if scope.is_platform:
+            await self._everywhere.spread(tx, standing, read.text)
         return standing
 
     async def release(self, tx: Transaction, scope: Scope, suppression_id: UUID) -> None:
         """Releasing twice is as good as once."""
         scope.demand(Permission.SUPPRESSIONS_WRITE)
+        if scope.is_platform:
+            await self._everywhere.hold(tx)
         by = show("key", scope.key_id)
         released = await self._suppressions.release(tx, suppression_id, releaser=Releaser.OPERATOR, by=by)
+        if scope.is_platform:
+            await self._everywhere.take_back(tx, suppression_id)
         detail = {"channel": released.channel.word, "reason": released.reason.value}
         await self._audit.record(tx, scope, "suppression.released", show("sup", suppression_id), dict(detail))
+
+    async def get(self, tx: Transaction, scope: Scope, suppression_id: UUID) -> Suppression:
+        """Released ones too: they are the record of who took them back."""
+        scope.demand(Permission.SUPPRESSIONS_READ)
+        return await self._suppressions.get(tx, suppression_id)
 
     async def page(self, tx: Transaction, scope: Scope, cursor: str | None, limit: int | None) -> Page[Suppression]:
         """Those in force, newest first."""
@@ -74,3 +107,15 @@ class SuppressionDesk:
         """What is in force against one person's addresses, newest first."""
         scope.demand(Permission.SUPPRESSIONS_READ)
         return await self._suppressions.of_recipient(tx, external_id)
+
+
+def _check(order: Order, *, is_platform: bool) -> None:
+    if order.reason in ENDS_BY_ITSELF and order.expires_at is None:
+        raise refuse("/expires_at", "required", "This reason ends by itself; say when.")
+    if order.topic is not None and order.reason is not SuppressionReason.OPT_OUT:
+        raise refuse("/topic", "not_an_opt_out", "Only an opt-out is about a topic.")
+    if is_platform and order.reason is SuppressionReason.OPT_OUT:
+        raise refuse("/reason", "unknown_value", "An opt-out is a recipient's word to one tenant.")
+    notes = order.notes
+    if notes is not None and not (1 <= len(notes) <= LONGEST_NOTES and notes.strip()):
+        raise refuse("/notes", "out_of_range", f"Notes have 1 to {LONGEST_NOTES} characters.")

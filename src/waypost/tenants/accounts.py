@@ -1,5 +1,6 @@
 """Making, reading and changing tenants. Calls run in a transaction of the caller's own tenant."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -13,7 +14,7 @@ from waypost.kernel.work import Transaction
 from waypost.tenants.access import Access
 from waypost.tenants.audit import Audit
 from waypost.tenants.model import Tenant, TenantStatus
-from waypost.tenants.ports import TenantStore
+from waypost.tenants.ports import Newcomers, TenantStore
 from waypost.tenants.rules import check_transition, is_slug, read_name, read_slug
 
 _LISTING: Final = "tenants"
@@ -21,7 +22,17 @@ _BEGINNINGS: Final = frozenset({TenantStatus.ACTIVE, TenantStatus.ONBOARDING})
 
 
 class Tenants:
-    def __init__(self, *, store: TenantStore, audit: Audit, vault: Vault, access: Access, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        store: TenantStore,
+        audit: Audit,
+        vault: Vault,
+        access: Access,
+        clock: Clock,
+        newcomers: Sequence[Newcomers] = (),
+    ) -> None:
+        self._newcomers = newcomers
         self._store = store
         self._audit = audit
         self._vault = vault
@@ -53,6 +64,8 @@ class Tenants:
         )
         if not await self._store.add(tx, tenant, self._vault.new_tenant_key(tenant.id)):
             raise Conflict("There is a tenant of this id already.", code="tenant_exists")
+        for one in self._newcomers:
+            await one.welcome(tx, tenant.id)
         detail = {"name": tenant.name, "mode": tenant.mode.value, "status": tenant.status.value}
         await self._audit.record(tx, scope, "tenant.created", tenant.id, dict(detail), about=tenant.id)
         return tenant

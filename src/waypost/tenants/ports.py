@@ -29,6 +29,12 @@ class TenantStore(Protocol):
         ...
 
 
+class Newcomers(Protocol):
+    async def welcome(self, tx: Transaction, tenant_id: str) -> None:
+        """Told of a tenant in the platform's transaction that makes it."""
+        ...
+
+
 class ApiKeyStore(Protocol):
     async def add(self, tx: Transaction, key: ApiKey, secret_hash: bytes) -> None: ...
 

@@ -18,16 +18,24 @@ READING: Final = frozenset(
         Permission.NOTIFICATIONS_READ,
         Permission.RECIPIENTS_READ,
         Permission.TEMPLATES_READ,
+        Permission.TOPICS_READ,
         Permission.SUPPRESSIONS_READ,
-        Permission.MAILBOX_READ,
         Permission.SETTINGS_READ,
         Permission.TRIGGERS_READ,
         Permission.INBOX_READ,
         Permission.WEBHOOKS_READ,
+        Permission.MAILBOX_READ,
         Permission.AUDIT_READ,
     }
 )
-PLATFORMS_OWN: Final = PLATFORM_ONLY | {Permission.KEYS_MANAGE, Permission.AUDIT_READ}
+PLATFORMS_OWN: Final = PLATFORM_ONLY | {
+    Permission.KEYS_MANAGE,
+    Permission.AUDIT_READ,
+    Permission.SUPPRESSIONS_READ,
+    Permission.SUPPRESSIONS_WRITE,
+    Permission.TRIGGERS_READ,
+    Permission.TRIGGERS_WRITE,
+}
 """What a platform key may do without naming a tenant."""
 
 

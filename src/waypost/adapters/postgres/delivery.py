@@ -8,19 +8,19 @@ from uuid import UUID
 import msgspec
 
 from waypost.adapters.postgres.connection import Record
+from waypost.adapters.postgres.gate_rows import facts_of
 from waypost.adapters.postgres.outbox import append_news
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import PgTransaction, connection_of
 from waypost.channels.model import OutcomeKind
-from waypost.delivery.gate import GateFacts
+from waypost.delivery.gate import GateFacts, MessageKind
 from waypost.delivery.model import AttemptView, QueueRow, State, StateView, TimelineEntry
 from waypost.kernel.clock import Clock
 from waypost.kernel.ids import mint, moment_of
 from waypost.kernel.jsontypes import JsonValue
-from waypost.kernel.vocabulary import Channel
+from waypost.kernel.vocabulary import Category, Channel
 from waypost.kernel.work import Transaction
 from waypost.outbox.model import News, OutboxKind
-from waypost.suppression.model import SuppressionReason
 
 _SQL: Final = load("delivery")
 _detail = msgspec.json.Decoder(dict[str, JsonValue])
@@ -50,7 +50,11 @@ class PgDelivery:
             tx.after_commit(self._ring)
 
     async def gate_facts(
-        self, tx: Transaction, channel: Channel, people: Sequence[tuple[UUID, UUID | None]]
+        self,
+        tx: Transaction,
+        channel: Channel,
+        people: Sequence[tuple[UUID, UUID | None]],
+        kinds: Sequence[MessageKind],
     ) -> Sequence[GateFacts]:
         if not people:
             return []
@@ -60,8 +64,27 @@ class PgDelivery:
             channel,
             [recipient for recipient, _ in people],
             [address for _, address in people],
+            [kind.topic for kind in kinds],
+            [kind.category is Category.MARKETING for kind in kinds],
+            channel.word,
         )
-        return [_facts(row) for row in rows]
+        return facts_of(rows, channel)
+
+    async def current_address(self, tx: Transaction, recipient_id: UUID, channel: Channel) -> UUID | None:
+        return await connection_of(tx).fetchval(_SQL["current_address"], tx.tenant_id, recipient_id, channel)
+
+    async def waiting_for(
+        self,
+        tx: Transaction,
+        recipient_id: UUID,
+        channel: Channel,
+        categories: Sequence[Category],
+        topic: str | None,
+    ) -> Sequence[UUID]:
+        rows = await connection_of(tx).fetch(
+            _SQL["waiting_for"], tx.tenant_id, recipient_id, channel, list(categories), topic
+        )
+        return [row["id"] for row in rows]
 
     async def cancel(self, tx: Transaction, ids: Sequence[UUID]) -> Set[UUID]:
         connection = connection_of(tx)
@@ -94,16 +117,6 @@ class PgDelivery:
     async def attempts(self, tx: Transaction, notification_id: UUID) -> Sequence[AttemptView]:
         rows = await connection_of(tx).fetch(_SQL["attempts"], tx.tenant_id, notification_id)
         return [_attempt(row) for row in rows]
-
-
-def _facts(row: Record) -> GateFacts:
-    reasons = [SuppressionReason(word) for word in row["suppressions"]]
-    return GateFacts(
-        tenant_active=bool(row["tenant_active"]),
-        erased=row["erased"],
-        address_status=row["address_status"],
-        suppressions=tuple(sorted(reasons, key=lambda reason: -reason.rank)),
-    )
 
 
 def _state(row: Record) -> StateView:

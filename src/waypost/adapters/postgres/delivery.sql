@@ -5,17 +5,55 @@ select waypost.enqueue($1, $2, $3, $4, $5, $6, $7)
 
 -- name: gate_facts
 -- tenant: row
--- All that the gate asks about many people, in one statement and in the order of the question.
+-- All that the gate asks about many people, in one statement and in the order of the question. Each is looked up by its
+-- key, laterally, whatever the statistics say; the last word about consent only where it is needed.
 select (select t.status = 'active' from tenants t where t.id = $1) as tenant_active,
+       (select (t.settings -> 'preferences')::text from tenants t where t.id = $1) as policy,
        r.id is null or r.erased_at is not null as erased,
+       r.timezone,
        a.status as address_status,
-       array(select s.reason from suppressions s
+       array(select s.reason || '/' || s.topic || '/' || array_to_string(s.spared, ',') from suppressions s
              where s.tenant_id = $1 and s.channel = $2 and s.hash = a.hash and s.released_at is null
-               and (s.expires_at is null or s.expires_at > now())) as suppressions
-from unnest($3::uuid[], $4::uuid[]) with ordinality as asked (recipient_id, address_id, place)
-left join recipients r on r.tenant_id = $1 and r.id = asked.recipient_id
-left join addresses a on a.tenant_id = $1 and a.id = asked.address_id and a.recipient_id = asked.recipient_id
+               and (s.expires_at is null or s.expires_at > now())) as suppressions,
+       exists (select from platform_suppressions s
+               where s.tenant_id = $1 and s.channel = $2 and s.hash = a.hash
+                 and (s.expires_at is null or s.expires_at > now())) as platform,
+       asked.topic, t.mandatory, coalesce((t.channels ->> $7)::boolean, t.opted_in) as on_by_default,
+       (p.channels -> $7)::text as choice, p.quiet_start, p.quiet_end,
+       case when asked.wants_consent then (
+           select c.state from consents c
+           where c.tenant_id = $1 and c.recipient_id = asked.recipient_id and c.channel = $2
+             and (c.topic = '' or c.topic = asked.topic)
+           order by c.n desc limit 1) end as consent
+from unnest($3::uuid[], $4::uuid[], $5::text[], $6::boolean[]) with ordinality
+     as asked (recipient_id, address_id, topic, wants_consent, place)
+left join lateral (
+    select r.id, r.erased_at, r.timezone from recipients r
+    where r.tenant_id = $1 and r.id = asked.recipient_id limit 1) r on true
+left join lateral (
+    select a.status, a.hash from addresses a
+    where a.tenant_id = $1 and a.id = asked.address_id and a.recipient_id = asked.recipient_id limit 1) a on true
+left join lateral (
+    select p.channels, p.quiet_start, p.quiet_end from recipient_preferences p
+    where p.tenant_id = $1 and p.recipient_id = asked.recipient_id limit 1) p on true
+left join topics t on t.tenant_id = $1 and t.key = asked.topic
 order by asked.place
+
+-- name: current_address
+-- tenant: row
+-- Of a person's addresses on a channel, the newest given.
+select a.id from addresses a
+where a.tenant_id = $1 and a.recipient_id = $2 and a.channel = $3 and a.status <> 'revoked'
+order by a.given_at desc, a.id desc limit 1
+
+-- name: waiting_for
+-- tenant: row
+-- What is queued for one person. Walks the person's messages, newest first, and asks the queue about each.
+select m.id from notifications m
+where m.tenant_id = $1 and m.recipient_id = $2 and m.channel > 0 and m.channel = $3
+  and m.category = any ($4::smallint[]) and ($5::text is null or m.topic = $5) and m.status < 7
+  and exists (select from queue q where q.tenant_id = $1 and q.id = m.id)
+order by m.id
 
 -- name: take_back
 -- tenant: row

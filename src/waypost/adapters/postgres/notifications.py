@@ -49,6 +49,7 @@ class PgNotifications:
             [row.expires_at for row in rows],
             [row.payload for row in rows],
             [row.secrets for row in rows],
+            [row.topic for row in rows],
         )
 
     async def add_notes(self, tx: Transaction, at: datetime, notes: Sequence[TimelineNote]) -> None:

@@ -8,14 +8,14 @@ values ($1, $2, $3, $4);
 -- tenant: row
 -- The new notifications of one request; COPY is not possible under row level security.
 insert into notifications (tenant_id, id, retention, request_id, recipient_id, address_id, channel, category, priority,
-                           status, reason, gate, version_id, locale, send_at, expires_at, payload, secrets)
+                           status, reason, gate, version_id, locale, send_at, expires_at, payload, secrets, topic)
 select $1, n.id, n.retention, $2, n.recipient_id, n.address_id, n.channel, n.category, n.priority,
-       n.status, n.reason, n.gate, n.version_id, n.locale, n.send_at, n.expires_at, n.payload, n.secrets
+       n.status, n.reason, n.gate, n.version_id, n.locale, n.send_at, n.expires_at, n.payload, n.secrets, n.topic
 from unnest($3::uuid[], $4::smallint[], $5::uuid[], $6::uuid[], $7::smallint[], $8::smallint[], $9::smallint[],
             $10::smallint[], $11::text[], $12::smallint[], $13::uuid[], $14::text[], $15::timestamptz[],
-            $16::timestamptz[], $17::bytea[], $18::bytea[])
+            $16::timestamptz[], $17::bytea[], $18::bytea[], $19::text[])
      as n (id, retention, recipient_id, address_id, channel, category, priority, status, reason, gate, version_id,
-           locale, send_at, expires_at, payload, secrets);
+           locale, send_at, expires_at, payload, secrets, topic);
 
 -- name: insert_dedupe
 -- tenant: row

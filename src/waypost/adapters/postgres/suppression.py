@@ -11,7 +11,7 @@ from waypost.adapters.postgres.work import connection_of
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.outbox.model import News, OutboxKind
-from waypost.suppression.model import NewSuppression, Suppression, SuppressionReason
+from waypost.suppression.model import NewSuppression, SealedAddress, Suppression, SuppressionReason
 
 _SQL: Final = load("suppression")
 _MILD_TO_GRAVE: Final = [reason.value for reason in sorted(SuppressionReason, key=lambda reason: reason.rank)]
@@ -35,9 +35,14 @@ class PgSuppressions:
             new.notification_id,
             new.expires_at,
             _MILD_TO_GRAVE,
+            new.topic,
+            new.notes,
+            new.sealed,
         )
         if row is None:
-            row = await connection.fetchrow(_SQL["standing"], tx.tenant_id, new.channel, new.hash, new.reason.value)
+            row = await connection.fetchrow(
+                _SQL["standing"], tx.tenant_id, new.channel, new.hash, new.reason.value, new.topic
+            )
             if row is None:
                 raise LookupError("The suppression that stands was locked by this transaction and is gone.")
             return _suppression(row)
@@ -65,6 +70,34 @@ class PgSuppressions:
     async def of_recipient(self, tx: Transaction, external_id: str) -> Sequence[Suppression]:
         rows = await connection_of(tx).fetch(_SQL["of_recipient"], tx.tenant_id, external_id)
         return [_suppression(row) for row in rows]
+
+    async def release_opt_out(
+        self, tx: Transaction, channel: Channel, hashes: Sequence[str], topic: str, by: str
+    ) -> None:
+        connection = connection_of(tx)
+        rows = await connection.fetch(_SQL["release_opt_out"], tx.tenant_id, channel, sorted(hashes), topic, by)
+        for row in rows:
+            await self._announce(
+                connection, tx.tenant_id, OutboxKind.SUPPRESSION_RELEASED, row["id"], channel, row["hash"]
+            )
+        if topic:
+            for row in await connection.fetch(_SQL["spare_topic"], tx.tenant_id, channel, sorted(hashes), topic):
+                await connection.execute(_SQL["mark_people"], tx.tenant_id, channel, row["hash"])
+
+    async def reach(
+        self, tx: Transaction, recipient_id: UUID, channel: Channel, address_id: UUID | None
+    ) -> Sequence[SealedAddress]:
+        rows = await connection_of(tx).fetch(_SQL["reach_of"], tx.tenant_id, recipient_id, channel, address_id)
+        return [
+            SealedAddress(
+                id=row["id"],
+                hash=row["hash"],
+                ciphertext=row["ciphertext"],
+                recipient_id=row["recipient_id"],
+                data_key=row["data_key"],
+            )
+            for row in rows
+        ]
 
     async def suppress_bounced(
         self,
@@ -103,4 +136,6 @@ def _suppression(row: Record) -> Suppression:
         expires_at=row["expires_at"],
         released_at=row["released_at"],
         released_by=row["released_by"],
+        topic=row["topic"],
+        notes=row["notes"],
     )

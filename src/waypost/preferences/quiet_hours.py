@@ -1,0 +1,67 @@
+"""Quiet hours on a recipient's own wall clock, across midnight and through both changes of the clocks.
+
+A time that does not exist means the first instant after the gap; one that comes twice means its first coming.
+"""
+
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from waypost.preferences.model import QuietHours
+
+_DAY: Final = timedelta(days=1)
+_MOST_WINDOWS: Final = 10
+"""Where a change of the clocks makes one window touch the next, the wait goes on; it never does so twice in a row."""
+
+
+def quiet_until(quiet: QuietHours, zone: tzinfo, now: datetime) -> datetime | None:
+    """When it is next allowed to disturb; None where that is now. The answer never lies in quiet hours itself."""
+    if quiet.start == quiet.end:
+        return None
+    until: datetime | None = None
+    for _ in range(_MOST_WINDOWS):
+        ends = _end_of_window(quiet, zone, until or now)
+        if ends is None:
+            return until
+        until = ends
+    return until
+
+
+@lru_cache(maxsize=1_000)
+def zone_of(name: str | None) -> tzinfo:
+    """A zone that nobody knows any more is UTC."""
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC
+
+
+def _end_of_window(quiet: QuietHours, zone: tzinfo, now: datetime) -> datetime | None:
+    today = now.astimezone(zone).date()
+    for day in (today - _DAY, today, today + _DAY):
+        begins = _instant(zone, day, quiet.start)
+        ends = _instant(zone, day if quiet.start < quiet.end else day + _DAY, quiet.end)
+        if begins <= now < ends:
+            return ends
+    return None
+
+
+def _instant(zone: tzinfo, day: date, minutes: int) -> datetime:
+    wall = datetime.combine(day, time(minutes // 60, minutes % 60))
+    first = wall.replace(tzinfo=zone).astimezone(UTC)
+    if first.astimezone(zone).replace(tzinfo=None) == wall:
+        return first
+    # It does not exist: the clocks were put forward somewhere between the two readings of it.
+    before, after = wall.replace(tzinfo=zone, fold=1).astimezone(UTC), first
+    offset = after.astimezone(zone).utcoffset()
+    while after - before > timedelta(seconds=1):
+        middle = before + (after - before) // 2
+        middle = middle.replace(microsecond=0)
+        if middle in (before, after):
+            break
+        if middle.astimezone(zone).utcoffset() == offset:
+            after = middle
+        else:
+            before = middle
+    return after
