@@ -22,6 +22,7 @@ from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.rendition import Rendition, too_large
 from waypost.adapters.render.schema_check import SchemaShelf, check_schema
 from waypost.adapters.render.speech import Speech
+from waypost.templates.model import LocaleSource
 
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result", wire.Rendered, bytes)
@@ -102,6 +103,7 @@ class _Workshop:
         if proof.content is not None:
             parts = wire.Parts.of(proof.content)
             faults, mentioned = check_content(parts, self._begin_compiled, self._speech, MAX_COMPILED_BYTES)
+            faults = [_in_source(fault, ask.source) for fault in faults]
         content = None if faults else proof.content
         return wire.CompileReply(self._end_batch(), faults, sorted(mentioned), content, list(proof.warnings))
 
@@ -141,6 +143,12 @@ class _Workshop:
                 break
         self._items_done += len(results)
         return results
+
+
+def _in_source(fault: wire.Fault, source: LocaleSource) -> wire.Fault:
+    """The author knows no `html`, only a body."""
+    is_body = fault.pointer in {"/html", "/json"} or (fault.pointer == "/text" and source.text is None)
+    return wire.Fault("/body", fault.code, fault.message) if is_body else fault
 
 
 def _rendered_size(rendered: wire.Rendered) -> int:

@@ -16,7 +16,7 @@ _MOST_WAITING: Final = 512
 
 
 class Lane:
-    """`keep_idle` false: children leave as soon as nobody waits for them."""
+    """`keep_idle` false: children leave when nobody has wanted them for a moment (`linger_seconds`)."""
 
     def __init__(
         self,
@@ -26,9 +26,11 @@ class Lane:
         keep_idle: bool,
         most_waiting_of_one: int,
         equipment: frozenset[Equipment] = frozenset(),
+        linger_seconds: float = 0.0,
     ) -> None:
         self._limits = limits
         self._equipment = equipment
+        self._linger_seconds = linger_seconds
         self._keep_idle = keep_idle
         self._most_waiting_of_one = most_waiting_of_one
         self._places = asyncio.Semaphore(size)
@@ -72,10 +74,12 @@ class Lane:
     async def _hold(self, work: Callable[[RenderProcess], Awaitable[_T]]) -> _T:
         try:
             child, result = await self._work_equipped(work)
-            if child.worn or self._closed or not (self._keep_idle or self._waiting):
+            if child.worn or self._closed or not (self._keep_idle or self._waiting or self._linger_seconds):
                 await child.close()
             else:
                 self._idle.append(child)
+                if not self._keep_idle:
+                    self._dismiss_later(child)
             return result
         finally:
             self._places.release()
@@ -102,6 +106,17 @@ class Lane:
                 return child
             await child.close()
         return await RenderProcess.start(self._limits, self._equipment)
+
+    def _dismiss_later(self, child: RenderProcess) -> None:
+        asyncio.get_running_loop().call_later(self._linger_seconds, self._dismiss, child, child.answers)
+
+    def _dismiss(self, child: RenderProcess, answers: int) -> None:
+        """Nobody has asked the child anything since."""
+        if child in self._idle and child.answers == answers:
+            self._idle.remove(child)
+            errand = asyncio.create_task(child.close())
+            self._errands.add(errand)
+            errand.add_done_callback(self._forget)
 
     def _forget(self, errand: asyncio.Task[Any]) -> None:
         self._errands.discard(errand)

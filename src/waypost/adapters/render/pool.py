@@ -28,6 +28,8 @@ _Result = TypeVar("_Result")
 _POINTERS: Final = tuple(f"/{part}" for part in wire.PARTS)
 _MOST_WAITING: Final = 128
 _MOST_WAITING_IN_QUARANTINE: Final = 16
+_PRESS_LINGERS_SECONDS: Final = 10.0
+"""A template has many locales, and its author looks at it after every change."""
 
 _check_decoder: Final = msgspec.msgpack.Decoder(wire.CheckReply)
 _compile_decoder: Final = msgspec.msgpack.Decoder(wire.CompileReply)
@@ -45,6 +47,7 @@ class RenderPool:
             keep_idle=False,
             most_waiting_of_one=_MOST_WAITING_IN_QUARANTINE,
             equipment=frozenset(Equipment),
+            linger_seconds=_PRESS_LINGERS_SECONDS,
         )
         self._suspicion = Suspicion(clock)
 

@@ -58,6 +58,7 @@ class RenderProcess:
         self.shelf = Shelf(limits.shelf_bytes)
         self.equipment = equipment
         self.worn = False
+        self.answers = 0
         self._limits = limits
         self._process = process
         self._line = line
@@ -101,6 +102,7 @@ class RenderProcess:
 
     async def ask(self, request: bytearray) -> bytearray:
         """The reply's bytes. Raises ProcessLost or NotEquipped; the child is then gone."""
+        self.answers += 1
         try:
             return await self._exchange(request, self._limits.wall_seconds)
         except (ProcessLost, NotEquipped):

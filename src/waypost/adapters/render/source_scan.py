@@ -26,6 +26,7 @@ _BLOCKS: Final = frozenset(
 _BRANCHES: Final = frozenset({"elif", "elsif", "when"})
 _BRANCH_WORDS: Final = {Profile.JINJA: "`elif`", Profile.LIQUID: "`elsif` or `when`"}
 _OTHER_TEMPLATES: Final = frozenset({"include", "extends", "import", "from", "render"})
+_HOW_TO_REFER: Final = "a template includes published partials, by a name in quotes, and names its layout beside it"
 _VERBATIM: Final = {
     Profile.JINJA: {"raw": re.compile(r"\{%[-+]?\s*endraw\s*[-+]?%\}")},
     Profile.LIQUID: {word: re.compile(rf"\{{%-?\s*end{word}\s*-?%\}}") for word in ("raw", "doc", "comment")},
@@ -52,7 +53,7 @@ def find_trouble(source: str, profile: Profile = Profile.JINJA, most_bytes: int 
             return f"has a tag of more than {MAX_TOKENS_IN_A_TAG} words and signs on line {_line(source, opener)}"
         word = _WORD.match(inside) if opener.group() == "{%" else None
         if word and word.group(1) in _OTHER_TEMPLATES:
-            return f"uses `{word.group(1)}` on line {_line(source, opener)}: there are no other templates to refer to"
+            return f"uses `{word.group(1)}` on line {_line(source, opener)}: {_HOW_TO_REFER}"
         if word and word.group(1) in verbatim:
             end_of_raw = verbatim[word.group(1)].search(source, position)
             if end_of_raw is None and is_liquid:
