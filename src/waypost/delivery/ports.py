@@ -11,6 +11,8 @@ import msgspec
 from waypost.channels.model import Outcome, OutgoingEmail
 from waypost.channels.ports import EmailSender
 from waypost.delivery.gate import GateFacts, MessageKind
+from waypost.delivery.gate import GateFacts
+from waypost.delivery.limits import Ledger, Limits
 from waypost.delivery.model import (
     AttemptView,
     Claimed,
@@ -71,6 +73,26 @@ class DeliveryStore(Protocol):
         ...
 
     async def attempts(self, tx: Transaction, notification_id: UUID) -> Sequence[AttemptView]: ...
+
+
+class LimitStore(Protocol):
+    """What a tenant allows itself, and how much of it is used. Inside one tenant's transaction."""
+
+    async def limits(self, tx: Transaction) -> Limits | None:
+        """None where there are none."""
+        ...
+
+    async def put(self, tx: Transaction, limits: Limits, at: datetime) -> None: ...
+
+    async def hold(self, tx: Transaction) -> None:
+        """Until the transaction ends nobody else counts for this tenant."""
+        ...
+
+    async def read(self, tx: Transaction, limits: Limits, recipients: Sequence[UUID], now: datetime) -> Ledger:
+        """The counts that concern these recipients. Only who holds them may save them."""
+        ...
+
+    async def save(self, tx: Transaction, ledger: Ledger) -> None: ...
 
 
 class LeaseLost(Exception):
