@@ -17,6 +17,7 @@ from waypost.api import (
     recipient_addresses,
     recipients,
     suppression,
+    template_versions,
     templates,
     tenants,
 )
@@ -43,6 +44,7 @@ ALL_ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *lists.ENDPOINTS,
     *templates.ENDPOINTS,
     *suppression.ENDPOINTS,
+    *template_versions.ENDPOINTS,
     *tenants.ENDPOINTS,
     *mailbox.ENDPOINTS,
 )

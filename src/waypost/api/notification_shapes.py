@@ -18,7 +18,7 @@ from waypost.api.shapes import (
     ShownChannel,
     ShownPriority,
 )
-from waypost.api.templates import ContentShape
+from waypost.api.template_shapes import ContentShape
 from waypost.delivery.model import State
 from waypost.kernel import ids
 from waypost.kernel.durations import read_duration

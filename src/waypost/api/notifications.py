@@ -23,7 +23,7 @@ from waypost.api.notification_shapes import (
 )
 from waypost.api.recipients import FIELD_CODES
 from waypost.api.shapes import Listing, NoBody, NoQuery
-from waypost.api.templates import CONTENT_CODES
+from waypost.api.template_shapes import CONTENT_CODES
 from waypost.kernel import ids
 from waypost.kernel.tenancy import Permission
 

@@ -1,129 +1,96 @@
-"""Templates, their versions, and trying them out."""
+"""Templates: made, read, listed, changed and archived. What they say is in their versions (`template_versions`)."""
 
-import re
-from typing import Annotated, Any, Final
+from collections.abc import Mapping
+from typing import Annotated, Final
 
-from msgspec import Meta, field
+from msgspec import UNSET, Meta
 
-from waypost.api.endpoint import Call, Endpoint, endpoint
-from waypost.api.shapes import (
-    CategoryWord,
-    ChannelWord,
-    JsonMap,
-    Listing,
-    Moment,
-    NoBody,
-    NoQuery,
-    PageQuery,
-    Shape,
-    ShownCategory,
-    ShownChannel,
+from waypost.api.endpoint import Call, Endpoint, Versioned, endpoint
+from waypost.api.shapes import JsonMap, Listing, NoBody, NoQuery, Shape
+from waypost.api.template_shapes import (
+    COMPILE_CODES,
+    NO_TEMPLATE,
+    WRITTEN_CODES,
+    FindingView,
+    Locale,
+    NewTemplate,
+    TemplateChange,
+    TemplateQuery,
+    TemplateView,
+    WrittenShape,
+    channel_of,
+    show_findings,
+    show_template,
 )
-from waypost.kernel import ids
-from waypost.kernel.errors import NotFound
 from waypost.kernel.tenancy import Permission
-from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, Channel
-from waypost.templates.model import Content, Template, Version, VersionState
-
-_NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}\Z")
-
-
-class ContentShape(Shape):
-    """`html`, `text` or both; a missing text is made from the HTML."""
-
-    subject: Annotated[str, Meta(examples=["Order {{ order }} is paid"])]
-    html: str | None = None
-    text: str | None = None
-
-    def content(self) -> Content:
-        return Content(subject=self.subject, html=self.html, text=self.text)
+from waypost.kernel.vocabulary import CATEGORIES, CHANNELS
+from waypost.templates import catalog
+from waypost.templates.model import Direction
+from waypost.templates.preview import For, Shown
 
 
-class NewTemplate(Shape):
-    key: Annotated[
-        str, Meta(description="1 to 100 lower-case letters, digits, `.`, `_`, `-`.", examples=["order-paid"])
-    ]
-    name: str
-    category: CategoryWord
-    channel: ChannelWord = "email"
+class PreviewQuestion(Shape, kw_only=True):
+    """For whom to show it."""
+
+    variables: Annotated[JsonMap, Meta(description="The version's first sample without them.")] | None = None
+    sample: Annotated[str, Meta(description="One of the version's samples; `variables` go above it.")] | None = None
+    recipient: Annotated[str, Meta(description="Someone real, by your id.")] | None = None
+    locale: Annotated[Locale, Meta(description="Without it, the recipient's or the default.")] | None = None
+
+    def whom(self) -> For:
+        return For(variables=self.variables, sample=self.sample, recipient=self.recipient, locale=self.locale)
 
 
-class TemplateView(Shape):
-    id: str
-    key: str
-    channel: ShownChannel
-    category: ShownCategory
-    name: str
-    created_at: Moment
-    updated_at: Moment
-
-
-class NewVersion(Shape):
-    content: ContentShape
-    variables_schema: Annotated[JsonMap, Meta(description="A JSON Schema of the variables.")] | None = None
-
-
-class VersionView(Shape):
-    id: str
-    number: int
-    state: VersionState
-    content: ContentShape
-    variables_schema: JsonMap | None
-    created_at: Moment
-    published_at: Moment | None
-
-
-class Preview(Shape):
-    variables: JsonMap = field(default_factory=dict)
+class UnsavedPreview(PreviewQuestion, kw_only=True):
+    version: WrittenShape
 
 
 class RenderedView(Shape):
+    locale: Annotated[str, Meta(description="Of the content that was chosen.")]
+    direction: Direction
     subject: str
+    preheader: str | None
     html: str | None
     text: str
+    json: str | None
+    findings: list[FindingView]
 
 
-_TEMPLATE: Final = {
+TEMPLATE: Final = {
     "id": "tpl_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q",
     "key": "order-paid",
     "channel": "email",
+    "kind": "message",
+    "owner": "tenant",
     "category": "transactional",
+    "topic": None,
+    "default_locale": "en",
     "name": "Order paid",
+    "revision": 1,
     "created_at": "2026-01-15T12:00:00Z",
     "updated_at": "2026-01-15T12:00:00Z",
-}
-_CONTENT: Final = {"subject": "Order {{ order }} is paid", "html": "<p>Thank you.</p>", "text": None}
-_VERSION: Final = {
-    "id": "tpv_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q",
-    "number": 1,
-    "state": "draft",
-    "content": _CONTENT,
-    "variables_schema": {"type": "object", "required": ["order"]},
-    "created_at": "2026-01-15T12:00:00Z",
     "published_at": None,
+    "archived_at": None,
 }
-_RENDERED: Final = {"subject": "Order 7 is paid", "html": "<p>Thank you.</p>", "text": "Thank you."}
-_NO_TEMPLATE: Final = ["template_not_found"]
-_NO_VERSION: Final = ["template_not_found", "version_not_found"]
-CONTENT_CODES: Final = [
-    "missing_variable",
-    "render_failed",
-    "render_timeout",
-    "render_too_large",
-    "template_crashed",
-    "template_refused",
-    "template_syntax",
-    "template_timeout",
-    "too_large",
+RENDERED: Final[Mapping[str, object]] = {
+    "locale": "en",
+    "direction": "ltr",
+    "subject": "Order 7 is paid",
+    "preheader": None,
+    "html": "<p>Thank you.</p>",
+    "text": "Thank you.",
+    "json": None,
+    "findings": [],
+}
+PREVIEW_CODES: Final = [
+    *COMPILE_CODES,
+    "invalid_locale",
+    "invalid_variables",
+    "unknown_locale",
+    "unknown_recipient",
+    "unknown_sample",
 ]
-SCHEMA_CODES: Final = [
-    "invalid_schema",
-    "remote_reference",
-    "schema_crashed",
-    "schema_timeout",
-    "too_deep",
-    "too_large",
-]
+_TOPIC_CODES: Final = ["invalid_key", "topic_mismatch", "unknown_topic"]
 
 
 @endpoint(
@@ -134,23 +101,30 @@ SCHEMA_CODES: Final = [
     body=NewTemplate,
     answer=TemplateView,
     status=201,
+    versioned=True,
     audited=True,
-    refusals={409: ["template_exists"], 422: ["invalid_key", "invalid_name"]},
+    refusals={409: ["template_exists"], 422: ["invalid_locale", "invalid_name", *_TOPIC_CODES]},
     body_example={"key": "order-paid", "name": "Order paid", "category": "transactional"},
-    answer_example=_TEMPLATE,
+    answer_example=TEMPLATE,
 )
-async def create_template(call: Call[NewTemplate, NoQuery]) -> TemplateView:
-    """Its category wins over whatever a call to send says. The content comes with its versions."""
+async def create_template(call: Call[NewTemplate, NoQuery]) -> Versioned:
+    """Its category wins over whatever a call to send says. The content comes with its versions. One of the same key and
+    channel as a platform's takes its place for you, once it is published."""
     new = call.body
-    made = await call.app.templates.create(
+    made = await call.app.templates.catalog.create(
         call.tx,
         call.scope,
-        key=new.key,
-        channel=CHANNELS[new.channel],
-        category=CATEGORIES[new.category],
-        name=new.name,
+        catalog.NewTemplate(
+            key=new.key,
+            channel=CHANNELS[new.channel],
+            category=CATEGORIES[new.category],
+            topic=new.topic,
+            default_locale=new.default_locale,
+            name=new.name,
+            kind=new.kind,
+        ),
     )
-    return _template(made)
+    return Versioned(body=show_template(made), version=made.revision)
 
 
 @endpoint(
@@ -158,15 +132,18 @@ async def create_template(call: Call[NewTemplate, NoQuery]) -> TemplateView:
     "/v1/templates",
     Permission.TEMPLATES_READ,
     summary="List templates",
-    query=PageQuery,
+    query=TemplateQuery,
     answer=Listing[TemplateView],
     refusals={400: ["invalid_cursor"]},
-    answer_example={"items": [_TEMPLATE], "next": None},
+    answer_example={"items": [TEMPLATE], "next": None},
 )
-async def list_templates(call: Call[NoBody, PageQuery]) -> Listing[TemplateView]:
-    """Newest first."""
-    page = await call.app.templates.page(call.tx, call.scope, call.query.cursor, call.query.limit)
-    return Listing(items=[_template(template) for template in page.items], next=page.next)
+async def list_templates(call: Call[NoBody, TemplateQuery]) -> Listing[TemplateView]:
+    """Newest first, without those that are archived."""
+    query = call.query
+    page = await call.app.templates.catalog.page(
+        call.tx, call.scope, query.cursor, query.limit, platforms=query.owner == "platform"
+    )
+    return Listing(items=[show_template(template) for template in page.items], next=page.next)
 
 
 @endpoint(
@@ -175,168 +152,111 @@ async def list_templates(call: Call[NoBody, PageQuery]) -> Listing[TemplateView]
     Permission.TEMPLATES_READ,
     summary="Read a template",
     answer=TemplateView,
-    refusals={404: _NO_TEMPLATE},
-    answer_example=_TEMPLATE,
+    versioned=True,
+    refusals={404: NO_TEMPLATE},
+    answer_example=TEMPLATE,
 )
-async def get_template(call: Call[NoBody, NoQuery]) -> TemplateView:
-    """By its key and channel."""
-    found = await call.app.templates.get(call.tx, call.scope, key=call.path["key"], channel=_channel(call))
-    return _template(found)
+async def get_template(call: Call[NoBody, NoQuery]) -> Versioned:
+    """By its key and channel: your own; where you have none, the platform's."""
+    found = await call.app.templates.catalog.get(call.tx, call.scope, call.path["key"], channel_of(call))
+    return Versioned(body=show_template(found), version=found.revision)
 
 
 @endpoint(
-    "POST",
-    "/v1/templates/{key}/{channel}/versions",
+    "PATCH",
+    "/v1/templates/{key}/{channel}",
     Permission.TEMPLATES_WRITE,
-    summary="Add a draft",
-    body=NewVersion,
-    answer=VersionView,
-    status=201,
+    summary="Change a template",
+    body=TemplateChange,
+    answer=TemplateView,
+    versioned=True,
     audited=True,
-    refusals={404: _NO_TEMPLATE, 422: [*CONTENT_CODES, *SCHEMA_CODES]},
-    body_example={"content": {"subject": "Order {{ order }} is paid", "html": "<p>Thank you.</p>"}},
-    answer_example=_VERSION,
+    refusals={
+        404: NO_TEMPLATE,
+        422: ["category_fixed", "invalid_locale", "invalid_name", "missing_default_locale", *_TOPIC_CODES],
+    },
+    body_example={"name": "Order is paid"},
+    answer_example=TEMPLATE | {"name": "Order is paid", "revision": 2},
 )
-async def create_version(call: Call[NewVersion, NoQuery]) -> VersionView:
-    """Checked now, sent by nobody until it is published. A variable marked `writeOnly` is forgotten once it is sent."""
-    made = await call.app.templates.add_draft(
+async def change_template(call: Call[TemplateChange, NoQuery]) -> Versioned:
+    """The category is fixed once something is published."""
+    change = call.body
+    changed = await call.app.templates.catalog.change(
         call.tx,
         call.scope,
-        key=call.path["key"],
-        channel=_channel(call),
-        content=call.body.content.content(),
-        variables_schema=call.body.variables_schema,
+        call.path["key"],
+        channel_of(call),
+        catalog.TemplateChange(
+            name=change.name,
+            category=UNSET if change.category is UNSET else CATEGORIES[change.category],
+            topic=change.topic,
+            default_locale=change.default_locale,
+        ),
+        revision=call.expected_version,
     )
-    return _version(made)
-
-
-@endpoint(
-    "GET",
-    "/v1/templates/{key}/{channel}/versions",
-    Permission.TEMPLATES_READ,
-    summary="List a template's versions",
-    query=PageQuery,
-    answer=Listing[VersionView],
-    refusals={400: ["invalid_cursor"], 404: _NO_TEMPLATE},
-    answer_example={"items": [_VERSION], "next": None},
-)
-async def list_versions(call: Call[NoBody, PageQuery]) -> Listing[VersionView]:
-    """Newest first."""
-    page = await call.app.templates.versions(
-        call.tx,
-        call.scope,
-        key=call.path["key"],
-        channel=_channel(call),
-        cursor=call.query.cursor,
-        limit=call.query.limit,
-    )
-    return Listing(items=[_version(version) for version in page.items], next=page.next)
-
-
-@endpoint(
-    "GET",
-    "/v1/templates/{key}/{channel}/versions/{number}",
-    Permission.TEMPLATES_READ,
-    summary="Read a version",
-    answer=VersionView,
-    refusals={404: _NO_VERSION},
-    answer_example=_VERSION,
-)
-async def get_version(call: Call[NoBody, NoQuery]) -> VersionView:
-    """A published version never changes."""
-    found = await call.app.templates.version(
-        call.tx, call.scope, key=call.path["key"], channel=_channel(call), number=_number(call)
-    )
-    return _version(found)
+    return Versioned(body=show_template(changed), version=changed.revision)
 
 
 @endpoint(
     "POST",
-    "/v1/templates/{key}/{channel}/versions/{number}/publish",
+    "/v1/templates/{key}/{channel}/archive",
     Permission.TEMPLATES_WRITE,
-    summary="Publish a draft",
-    answer=VersionView,
+    summary="Archive a template",
+    answer=TemplateView,
+    versioned=True,
     audited=True,
-    refusals={404: _NO_VERSION, 409: ["illegal_transition"], 422: CONTENT_CODES},
-    answer_example=_VERSION | {"state": "active", "published_at": "2026-01-15T12:00:00Z"},
+    refusals={404: NO_TEMPLATE},
+    answer_example=TEMPLATE | {"archived_at": "2026-01-15T12:00:00Z", "revision": 4},
 )
-async def publish_version(call: Call[NoBody, NoQuery]) -> VersionView:
-    """Sent from now on. What was accepted before is sent with the version it was accepted with."""
-    published = await call.app.templates.publish(
-        call.tx, call.scope, key=call.path["key"], channel=_channel(call), number=_number(call)
+async def archive_template(call: Call[NoBody, NoQuery]) -> Versioned:
+    """Nothing new is sent with it, and the platform's of the same key takes its place. Publishing brings it back."""
+    archived = await call.app.templates.catalog.archive(
+        call.tx, call.scope, call.path["key"], channel_of(call), revision=call.expected_version
     )
-    return _version(published)
+    return Versioned(body=show_template(archived), version=archived.revision)
 
 
 @endpoint(
     "POST",
-    "/v1/templates/{key}/{channel}/versions/{number}/preview",
+    "/v1/templates/{key}/{channel}/preview",
     Permission.TEMPLATES_READ,
-    summary="Try a version with sample variables",
-    body=Preview,
+    summary="Try out what is not stored yet",
+    body=UnsavedPreview,
     answer=RenderedView,
-    refusals={404: _NO_VERSION, 422: [*CONTENT_CODES, "invalid_variables"]},
-    body_example={"variables": {"order": 7}},
-    answer_example=_RENDERED,
+    refusals={404: NO_TEMPLATE, 422: sorted({*WRITTEN_CODES, *PREVIEW_CODES})},
+    body_example={
+        "version": {"locales": {"en": {"subject": "Order {{ order }}", "body": "<p>Thank you.</p>"}}},
+        "variables": {"order": 7},
+    },
+    answer_example=RENDERED,
 )
-async def preview_version(call: Call[Preview, NoQuery]) -> RenderedView:
+async def preview_unsaved(call: Call[UnsavedPreview, NoQuery]) -> RenderedView:
     """Nothing is sent and nothing is stored."""
-    parts = await call.app.templates.preview(
-        call.tx,
-        call.scope,
-        key=call.path["key"],
-        channel=_channel(call),
-        number=_number(call),
-        variables=call.body.variables,
+    shown = await call.app.templates.preview.unsaved(
+        call.tx, call.scope, call.path["key"], channel_of(call), call.body.version.written(), call.body.whom()
     )
-    return RenderedView(subject=parts.subject, html=parts.html, text=parts.text)
+    return show_rendered(shown)
+
+
+def show_rendered(shown: Shown) -> RenderedView:
+    parts = shown.parts
+    return RenderedView(
+        locale=shown.locale,
+        direction=shown.direction,
+        subject=parts.subject,
+        preheader=parts.preheader,
+        html=parts.html,
+        text=parts.text,
+        json=parts.json,
+        findings=show_findings(shown.findings),
+    )
 
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     create_template,
     list_templates,
     get_template,
-    create_version,
-    list_versions,
-    get_version,
-    publish_version,
-    preview_version,
+    change_template,
+    archive_template,
+    preview_unsaved,
 )
-
-
-def _channel(call: Call[Any, Any]) -> Channel:
-    channel = CHANNELS.get(call.path["channel"])
-    if channel is None:
-        raise NotFound("There is no template of this key and channel.", code="template_not_found")
-    return channel
-
-
-def _number(call: Call[Any, Any]) -> int:
-    if not _NUMBER.match(call.path["number"]):
-        raise NotFound("This template has no version of this number.", code="version_not_found")
-    return int(call.path["number"])
-
-
-def _template(template: Template) -> TemplateView:
-    return TemplateView(
-        id=ids.show("tpl", template.id),
-        key=template.key,
-        channel=template.channel.word,
-        category=template.category.word,
-        name=template.name,
-        created_at=template.created_at,
-        updated_at=template.updated_at,
-    )
-
-
-def _version(version: Version) -> VersionView:
-    content = version.content
-    return VersionView(
-        id=ids.show("tpv", version.id),
-        number=version.number or 0,
-        state=version.state,
-        content=ContentShape(subject=content.subject, html=content.html, text=content.text),
-        variables_schema=version.variables_schema,
-        created_at=version.created_at,
-        published_at=version.published_at,
-    )

@@ -30,6 +30,7 @@ from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.recipients import join_recipients
 from waypost.bootstrap.submit_metrics import SubmitMetrics
+from waypost.bootstrap.templates import templates_of
 from waypost.bootstrap.traced import TracedSubmit
 from waypost.bootstrap.tracing import tracing_of
 from waypost.mailbox.read import Mailbox

@@ -14,7 +14,7 @@ from waypost.adapters.postgres.migrate import code_version
 from waypost.adapters.postgres.notify import Bell, Listener
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
 from waypost.adapters.postgres.suppression import PgSuppressions
-from waypost.adapters.postgres.templates import PgVersionStore
+from waypost.adapters.postgres.template_contents import PgVersionStore
 from waypost.adapters.postgres.tenants import PgKeyring, PgTenantStore
 from waypost.adapters.postgres.upkeep import PgUpkeep
 from waypost.adapters.postgres.work import PgWork

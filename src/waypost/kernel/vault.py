@@ -59,3 +59,7 @@ class Keyring(Protocol):
     async def of(self, tx: Transaction) -> TenantKey:
         """The open key of the transaction's tenant; read once per process and tenant."""
         ...
+
+    async def of_platform(self, tx: Transaction) -> TenantKey:
+        """The platform's key, under which lies what it publishes for every tenant to read."""
+        ...

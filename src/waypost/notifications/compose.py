@@ -21,7 +21,8 @@ from waypost.kernel.vocabulary import TenantMode
 from waypost.kernel.work import Work
 from waypost.notifications.model import Payload
 from waypost.notifications.sender import SenderIdentity
-from waypost.templates.model import Content
+from waypost.templates.context import spoken
+from waypost.templates.model import Wording
 from waypost.templates.ports import Renderer, RenderFailure, RenderJob
 from waypost.templates.versions import Versions
 from waypost.tenants.ports import TenantStore
@@ -68,7 +69,7 @@ class MailComposer:
         self._renderer = renderer
         self._identity = identity
         self._clock = clock
-        self._contents: OrderedDict[tuple[str, UUID], Content] = OrderedDict()
+        self._contents: OrderedDict[tuple[str, UUID, str | None], Wording] = OrderedDict()
         self._houses: OrderedDict[str, _House] = OrderedDict()
 
     async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed | Withheld]:
@@ -80,18 +81,18 @@ class MailComposer:
         return [one if isinstance(one, Withheld) else self._finish(one, next(messages)) for one in opened]
 
     async def _fetch_missing(self, claimed: Sequence[Claimed]) -> None:
-        wanted: dict[str, set[UUID]] = {}
+        wanted: dict[str, set[tuple[UUID, str | None]]] = {}
         for one in claimed:
-            if (one.tenant_id, one.version_id) not in self._contents or one.tenant_id not in self._houses:
-                wanted.setdefault(one.tenant_id, set()).add(one.version_id)
-        for tenant_id, version_ids in wanted.items():
+            if (one.tenant_id, one.version_id, one.locale) not in self._contents or one.tenant_id not in self._houses:
+                wanted.setdefault(one.tenant_id, set()).add((one.version_id, one.locale))
+        for tenant_id, frozen in wanted.items():
             async with self._work.begin(tenant_id) as tx:
                 tenant = await self._tenants.find(tx, tenant_id)
                 if tenant is None:
                     continue
                 self._houses[tenant_id] = _House(await self._keyring.of(tx), tenant.mode)
-                for version in await self._versions.load(tx, sorted(version_ids)):
-                    self._contents[tenant_id, version.id] = version.content
+                for (version_id, locale), wording in (await self._versions.load(tx, list(frozen))).items():
+                    self._contents[tenant_id, version_id, locale] = wording
         # The batch at hand is never evicted: it is the newest.
         while len(self._contents) > max(_MOST_CACHED, len(claimed)):
             self._contents.popitem(last=False)
@@ -101,9 +102,9 @@ class MailComposer:
     def _open(self, one: Claimed, date: str) -> _Opened | Withheld:
         if one.data_key is None:
             return Withheld(state=State.SUPPRESSED, reason="recipient_erased")
-        content = self._contents.get((one.tenant_id, one.version_id))
+        wording = self._contents.get((one.tenant_id, one.version_id, one.locale))
         house = self._houses.get(one.tenant_id)
-        if content is None or house is None:
+        if wording is None or house is None:
             return Withheld(state=State.FAILED, reason="content_missing")
         try:
             key = house.key.unwrap(one.data_key, place("data_key", one.tenant_id, one.recipient_id))
@@ -115,7 +116,16 @@ class MailComposer:
         except SealBroken:
             return Withheld(state=State.FAILED, reason="seal_broken")
         head = self._identity.head(one.id, payload, date)
-        job = RenderJob(tenant_id=one.tenant_id, version_id=one.version_id, content=content, context=context, head=head)
+        locale, timezone = spoken(context)
+        job = RenderJob(
+            tenant_id=one.tenant_id,
+            version_id=wording.id,
+            content=wording.content,
+            context=context,
+            locale=locale or one.locale,
+            timezone=timezone,
+            head=head,
+        )
         return _Opened(claimed=one, key=key, house=house, payload=payload, job=job)
 
     def _finish(self, opened: _Opened, message: bytes | RenderFailure) -> Composed | Withheld:

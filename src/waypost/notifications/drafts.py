@@ -103,7 +103,8 @@ def draft(
     now: datetime,
 ) -> Draft:
     notification_id, chosen = mint_at(now), leg.chosen
-    context = chosen.context_for(person, command)
+    words = chosen.words_for(tenant_id, person, command)
+    context = words.context
     secrets = {name: context.pop(name) for name in chosen.secret_names if name in context}
     payload = Payload(
         address=person.address.text if person.address else "",
@@ -128,7 +129,7 @@ def draft(
         reason=verdict.reason.value if isinstance(verdict, Skip) else None,
         gate=verdict.code,
         version_id=chosen.version.id,
-        locale=person.locale,
+        locale=words.locale,
         send_at=leg.timing.send_at,
         expires_at=leg.timing.expires_at,
         payload=_seal(person, "payload", tenant_id, notification_id, payload),

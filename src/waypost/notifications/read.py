@@ -28,6 +28,7 @@ from waypost.notifications.model import (
 )
 from waypost.notifications.ports import NotificationStore, StoredNotification
 from waypost.notifications.sender import SenderIdentity
+from waypost.templates.context import spoken
 from waypost.templates.ports import Renderer, RenderFailure, RenderJob
 from waypost.templates.rules import write_only_names
 from waypost.templates.versions import Versions
@@ -113,13 +114,18 @@ class Reader:
         payload = await self._open(tx, stored)
         if payload is None:
             raise NotFound("The recipient has been erased, and the content with them.", code="erased")
-        [version] = await self._versions.load(tx, [stored.version_id])
-        hidden: dict[str, JsonValue] = dict.fromkeys(write_only_names(version.variables_schema), HIDDEN)
+        frozen = stored.version_id, stored.locale
+        wording = (await self._versions.load(tx, [frozen]))[frozen]
+        schema = await self._versions.schema_of(tx, stored.version_id)
+        hidden: dict[str, JsonValue] = dict.fromkeys(write_only_names(schema), HIDDEN)
+        locale, timezone = spoken(payload.context)
         job = RenderJob(
             tenant_id=tx.tenant_id,
-            version_id=version.id,
-            content=version.content,
+            version_id=wording.id,
+            content=wording.content,
             context={**payload.context, **hidden},
+            locale=locale or stored.locale,
+            timezone=timezone,
         )
         [parts] = await self._renderer.render([job])
         if isinstance(parts, RenderFailure):

@@ -28,15 +28,19 @@ class RenderCheck:
         answers = await self._renderer.render(jobs)
         for (intent, chosen, person), job, answer in zip(trials, jobs, answers, strict=True):
             if intent.answer is None and isinstance(answer, RenderFailure):
-                intent.refuse(_refused(intent.command, job, chosen.mentioned, person, answer))
+                mentioned = chosen.words_for(tx.tenant_id, person, intent.command).wording.mentioned
+                intent.refuse(_refused(intent.command, job, mentioned, person, answer))
 
 
 def _job(tenant_id: str, command: SubmitCommand, chosen: Chosen, person: Resolved) -> RenderJob:
+    words = chosen.words_for(tenant_id, person, command)
     return RenderJob(
         tenant_id=tenant_id,
-        version_id=chosen.version.id,
-        content=chosen.version.content,
-        context=chosen.context_for(person, command),
+        version_id=words.wording.id,
+        content=words.wording.content,
+        context=words.context,
+        locale=person.locale,
+        timezone=person.timezone,
     )
 
 
@@ -46,7 +50,8 @@ def _refused(
     """Points at the missing variable where there is one, else at the content, and says for whom it failed."""
     whom = f" (for /to/{person.position})" if command.to_is_list else ""
     detail = failure.message + whom
-    missing = sorted(mentioned - job.context.keys()) if failure.code == "missing_variable" else []
+    bare = {name for name in mentioned if name.partition(".")[0] not in ("recipient", "tenant")}
+    missing = sorted(bare - job.context.keys()) if failure.code == "missing_variable" else []
     if missing:
         message = f"The content reads this; give it here or as an attribute of the recipient{whom}."
         errors = [FieldError(pointer=f"/variables/{name}", code=failure.code, message=message) for name in missing]

@@ -40,6 +40,15 @@ def speaks(mentioned: AbstractSet[str]) -> bool:
     return "recipient.locale" in mentioned or "recipient" in mentioned
 
 
+def spoken(context: JsonObject) -> tuple[str | None, str | None]:
+    """The recipient's locale and time zone, as they were frozen for a content that speaks."""
+    about = context.get("recipient")
+    if not isinstance(about, dict):
+        return None, None
+    locale, timezone = about.get("locale"), about.get("timezone")
+    return locale if isinstance(locale, str) else None, timezone if isinstance(timezone, str) else None
+
+
 def _recipient(reader: Reader, mentioned: AbstractSet[str]) -> dict[str, JsonValue]:
     if not any(name.startswith("recipient") for name in mentioned):
         return {}

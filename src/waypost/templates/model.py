@@ -1,6 +1,7 @@
 """Templates, versions and content."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -8,6 +9,7 @@ from uuid import UUID
 
 from waypost.kernel.jsontypes import JsonObject as JsonObject
 from waypost.kernel.jsontypes import JsonValue as JsonValue
+from waypost.kernel.tenancy import PLATFORM
 from waypost.kernel.vocabulary import Category, Channel
 
 
@@ -83,41 +85,138 @@ class Content:
     """The language that the content is written in."""
 
 
+class TemplateKind(StrEnum):
+    MESSAGE = "message"
+    LAYOUT = "layout"
+    """Stands around messages and other layouts."""
+    PARTIAL = "partial"
+    """Is included by messages, layouts and other partials."""
+
+
+class Origin(StrEnum):
+    """Who wrote a version."""
+
+    PLATFORM = "platform"
+    TENANT = "tenant"
+    AI_DRAFTED = "ai_drafted"
+    """A model did: a named person approves it before it is published."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Template:
     id: UUID
+    owner: str
+    """The tenant it belongs to: the reader's own, or the platform."""
     key: str
     channel: Channel
+    kind: TemplateKind
     category: Category
+    topic: str | None
+    default_locale: str
     name: str
+    revision: int
+    """Grows with every change of the template or its versions."""
     created_at: datetime
     updated_at: datetime
+    published_at: datetime | None
+    """When a version was first published."""
+    archived_at: datetime | None
+
+    @property
+    def is_platforms(self) -> bool:
+        return self.owner == PLATFORM
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Provenance:
+    """Where the words of a model came from."""
+
+    model: str | None = None
+    prompt: str | None = None
+    """A reference to the prompt, never the prompt itself."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Approval:
+    by: str
+    """A person's name."""
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """What an author writes for one version."""
+
+    locales: Mapping[str, LocaleSource]
+    layout: str | None = None
+    profile: Profile = Profile.JINJA
+    fallback_chain: tuple[str, ...] = ()
+    variables_schema: JsonObject | None = None
+    samples: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    """Variables to preview with, by name."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Version:
+    """A version of a template, as its author sees it. Nothing of what was written ever changes."""
+
     id: UUID
-    template_id: UUID | None
-    number: int | None
+    template_id: UUID
+    owner: str
+    number: int
+    """The order in which versions were made."""
+    semver: str
     state: VersionState
-    content: Content
-    variables_schema: JsonObject | None
+    written: Written
+    origin: Origin
+    provenance: Provenance
+    created_by: UUID | None
+    """The key that stored it."""
+    approval: Approval | None
     created_at: datetime
     published_at: datetime | None
+    """When it was last published."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ActiveVersion:
-    """A template with the version that is sent now."""
+class Wording:
+    """A version in one locale, compiled."""
 
-    template: Template
-    version: Version
+    id: UUID
+    """Names the content for the renderer: equal ids mean equal content."""
+    content: Content
+    mentioned: frozenset[str]
+    """What it reads, as `ports.ContentReport` says."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class House:
+    """The tenant, as contents see it."""
+
+    name: str
+    locale: str | None
+    """Of people of whom nothing better is known."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sendable:
+    """A version as sending needs it."""
+
+    id: UUID
+    wordings: Mapping[str, Wording]
+    """By locale. The content of a call has one, under the empty locale, for everyone."""
+    template: Template | None = None
+    """None for the content of a call."""
+    house: House | None = None
+    """None where the content says nothing of the tenant."""
+    variables_schema: JsonObject | None = None
+    fallback_chain: tuple[str, ...] = ()
 
 
 TRANSITIONS: Final = {
-    VersionState.DRAFT: frozenset({VersionState.ACTIVE}),
+    VersionState.DRAFT: frozenset({VersionState.ACTIVE, VersionState.ARCHIVED}),
     VersionState.ACTIVE: frozenset({VersionState.ARCHIVED}),
-    VersionState.ARCHIVED: frozenset[VersionState](),
+    VersionState.ARCHIVED: frozenset({VersionState.ACTIVE}),
     VersionState.INLINE: frozenset[VersionState](),
 }
-"""Content never changes once it is stored; only its state does."""
+"""What was archived can be published again, just as it was. Content never changes once it is stored; its state does."""

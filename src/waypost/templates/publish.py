@@ -1,196 +1,93 @@
-"""Writing templates: create one, add drafts, publish a draft, look at any version, try it with sample variables."""
+"""Publishing: compile once, freeze, and send from now on."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
 
 from waypost.kernel.clock import Clock
-from waypost.kernel.errors import Conflict, NotFound, refuse
-from waypost.kernel.ids import mint, show
-from waypost.kernel.paging import (
-    Page,
-    decode_cursor,
-    decode_id_cursor,
-    encode_cursor,
-    encode_id_cursor,
-    page_of,
-    read_limit,
-)
+from waypost.kernel.errors import Conflict, FieldError, Refused
 from waypost.kernel.tenancy import Permission, Scope
-from waypost.kernel.vault import Keyring
-from waypost.kernel.vocabulary import Category, Channel
+from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.templates import sealing
-from waypost.templates.model import Content, JsonObject, JsonValue, Template, Version, VersionState
-from waypost.templates.ports import (
-    Audit,
-    RenderedParts,
-    Renderer,
-    RenderFailure,
-    RenderJob,
-    SealedVersion,
-    TemplateStore,
-)
-from waypost.templates.rules import check_shape, check_transition, read_key, read_name, refused_below
-
-_LISTING: Final = "templates"
-_HIGHEST_NUMBER: Final = 2**31 - 1
+from waypost.templates.catalog import Catalog
+from waypost.templates.compiling import Compiler
+from waypost.templates.drafting import Drafted
+from waypost.templates.lint import Finding, Level, lint
+from waypost.templates.lookup import Lookup
+from waypost.templates.model import Origin, Template, TemplateKind, Version, VersionState
+from waypost.templates.rules import check_transition
+from waypost.templates.stores import DraftStore, SealedContent
 
 
-class Templates:
+class Publish:
     def __init__(
-        self, *, store: TemplateStore, renderer: Renderer, keyring: Keyring, clock: Clock, audit: Audit
+        self, *, store: DraftStore, catalog: Catalog, lookup: Lookup, compiler: Compiler, clock: Clock
     ) -> None:
         self._store = store
-        self._renderer = renderer
-        self._keyring = keyring
+        self._catalog = catalog
+        self._lookup = lookup
+        self._compiler = compiler
         self._clock = clock
-        self._audit = audit
 
-    async def create(
-        self, tx: Transaction, scope: Scope, *, key: str, channel: Channel, category: Category, name: str
-    ) -> Template:
-        scope.demand(Permission.TEMPLATES_WRITE)
-        now = self._clock.now()
-        template = Template(
-            id=mint(self._clock),
-            key=read_key(key, "/key"),
-            channel=channel,
-            category=category,
-            name=read_name(name, "/name"),
-            created_at=now,
-            updated_at=now,
-        )
-        if not await self._store.add(tx, template):
-            raise Conflict("There is a template of this key and channel already.", code="template_exists")
-        await self._record(tx, scope, "template.created", template, {"category": category.word})
-        return template
-
-    async def add_draft(
+    async def __call__(
         self,
         tx: Transaction,
         scope: Scope,
-        *,
         key: str,
         channel: Channel,
-        content: Content,
-        variables_schema: JsonObject | None,
-    ) -> Version:
-        """A new version, checked and not yet sent by anyone."""
-        scope.demand(Permission.TEMPLATES_WRITE)
-        template = await self._find(tx, key, channel, for_change=True)
-        check_shape(content, channel, "/content")
-        await self._check_content(tx, content)
-        await self._check_schema(variables_schema)
-        tenant_key = await self._keyring.of(tx)
-        version_id = mint(self._clock)
-        sealed = SealedVersion(
-            id=version_id,
-            template_id=template.id,
-            number=None,
-            state=VersionState.DRAFT,
-            content=sealing.seal(tenant_key, tx.tenant_id, version_id, content),
-            content_hash=sealing.hash_of(tenant_key, content),
-            variables_schema=variables_schema,
-            created_at=self._clock.now(),
-        )
-        number = await self._store.add_draft(tx, sealed)
-        await self._record(tx, scope, "template.drafted", template, {"number": number})
-        return sealing.open_version(tenant_key, tx.tenant_id, replace(sealed, number=number))
+        number: str,
+        *,
+        revision: int | None = None,
+    ) -> Drafted:
+        """From now on this version is sent, and what was sent until now is archived.
 
-    async def publish(self, tx: Transaction, scope: Scope, *, key: str, channel: Channel, number: int) -> Version:
-        """From now on this draft is sent; what was sent until now is archived."""
+        What was published before is published again just as it was then: a way back that surprises nobody."""
         scope.demand(Permission.TEMPLATES_WRITE)
-        template = await self._find(tx, key, channel, for_change=True)
-        version = await self._version(tx, template, number)
-        check_transition(version.state, VersionState.ACTIVE)
-        await self._check_content(tx, version.content)
+        template = await self._lookup.own(tx, key, channel, revision)
+        sealed = await self._lookup.sealed(tx, template, number)
+        check_transition(sealed.state, VersionState.ACTIVE)
+        version = sealing.open_version(await self._lookup.key(tx, sealed.owner), sealed)
+        if version.origin is Origin.AI_DRAFTED and version.approval is None:
+            raise Conflict("A model wrote this: a named person must approve it first.", code="approval_needed")
+        again = version.published_at is not None
+        findings = () if again else await self._freeze(tx, template, version)
         now = self._clock.now()
-        await self._store.activate(tx, template.id, version.id, now)
-        await self._record(tx, scope, "template.published", template, {"number": number})
-        return replace(version, state=VersionState.ACTIVE, published_at=now)
+        await self._store.move(tx, sealed, VersionState.ACTIVE, now)
+        published = await self._catalog.touch(
+            tx, replace(template, published_at=template.published_at or now, archived_at=None)
+        )
+        detail = {"semver": number, "again": again, "approver": version.approval.by if version.approval else None}
+        await self._catalog.record(tx, scope, "template.published", published, detail)
+        return Drafted(
+            version=replace(version, state=VersionState.ACTIVE, published_at=now),
+            template=published,
+            findings=findings,
+        )
 
-    async def get(self, tx: Transaction, scope: Scope, *, key: str, channel: Channel) -> Template:
-        scope.demand(Permission.TEMPLATES_READ)
-        return await self._find(tx, key, channel)
-
-    async def page(self, tx: Transaction, scope: Scope, cursor: str | None, limit: int | None) -> Page[Template]:
-        """Newest first."""
-        scope.demand(Permission.TEMPLATES_READ)
-        size = read_limit(limit)
-        found = await self._store.page(tx, decode_id_cursor(_LISTING, cursor), size + 1)
-        return page_of(found, size, lambda template: encode_id_cursor(_LISTING, template.id))
-
-    async def version(self, tx: Transaction, scope: Scope, *, key: str, channel: Channel, number: int) -> Version:
-        scope.demand(Permission.TEMPLATES_READ)
-        return await self._version(tx, await self._find(tx, key, channel), number)
-
-    async def versions(
-        self, tx: Transaction, scope: Scope, *, key: str, channel: Channel, cursor: str | None, limit: int | None
-    ) -> Page[Version]:
-        """Newest first."""
-        scope.demand(Permission.TEMPLATES_READ)
-        template, size = await self._find(tx, key, channel), read_limit(limit)
-        listing = f"versions:{template.id.hex}"
-        position = decode_cursor(listing, cursor)
-        before = int(position) if position is not None and position.isdecimal() and len(position) < 10 else None
-        found = await self._store.versions(tx, template.id, before, size + 1)
-        tenant_key = await self._keyring.of(tx)
-        page = page_of(found, size, lambda sealed: encode_cursor(listing, str(sealed.number)))
-        return page.map(lambda sealed: sealing.open_version(tenant_key, tx.tenant_id, sealed))
-
-    async def preview(
-        self,
-        tx: Transaction,
-        scope: Scope,
-        *,
-        key: str,
-        channel: Channel,
-        number: int | None,
-        variables: JsonObject,
-    ) -> RenderedParts:
-        """What the version, or the active one, becomes with these variables. Nothing is sent."""
-        scope.demand(Permission.TEMPLATES_READ)
-        version = await self._version(tx, await self._find(tx, key, channel), number)
-        if version.variables_schema is not None:
-            faults = await self._renderer.validate(version.variables_schema, variables)
-            if faults:
-                detail = "The variables do not fit the template."
-                raise refused_below("/variables", faults, detail=detail, code="invalid_variables")
-        job = RenderJob(tenant_id=tx.tenant_id, version_id=version.id, content=version.content, context=variables)
-        (answer,) = await self._renderer.render([job])
-        if isinstance(answer, RenderFailure):
-            raise refuse("/variables", answer.code, answer.message)
-        return answer
-
-    async def _find(self, tx: Transaction, key: str, channel: Channel, *, for_change: bool = False) -> Template:
-        template = await self._store.find(tx, key, channel, for_change=for_change)
-        if template is None:
-            raise NotFound("There is no template of this key and channel.", code="template_not_found")
-        return template
-
-    async def _version(self, tx: Transaction, template: Template, number: int | None) -> Version:
-        is_possible = number is None or 1 <= number <= _HIGHEST_NUMBER
-        sealed = await self._store.version(tx, template.id, number) if is_possible else None
-        if sealed is None:
-            words = "no published version yet" if number is None else "no version of this number"
-            raise NotFound(f"This template has {words}.", code="version_not_found")
-        return sealing.open_version(await self._keyring.of(tx), tx.tenant_id, sealed)
-
-    async def _check_content(self, tx: Transaction, content: Content) -> None:
-        report = await self._renderer.check(tx.tenant_id, content)
-        if report.errors:
-            detail = "The content cannot be rendered."
-            raise refused_below("/content", report.errors, detail=detail, code=report.errors[0].code)
-
-    async def _check_schema(self, schema: JsonObject | None) -> None:
-        faults = await self._renderer.check_schema(schema) if schema is not None else ()
+    async def _freeze(self, tx: Transaction, template: Template, version: Version) -> tuple[Finding, ...]:
+        if template.default_locale not in version.written.locales:
+            message = "The template's default locale is not among these, so some people would get nothing."
+            error = FieldError(pointer="/locales", code="missing_default_locale", message=message)
+            raise Refused(message, code=error.code, errors=[error])
+        compiled = await self._compiler.compile(tx, template, version.written)
+        findings = tuple(lint(template, version.written, compiled))
+        faults = [finding for finding in findings if finding.level is Level.ERROR]
         if faults:
-            detail = "The schema of the variables cannot be used."
-            raise refused_below("/variables_schema", faults, detail=detail, code=faults[0].code)
-
-    async def _record(
-        self, tx: Transaction, scope: Scope, action: str, template: Template, detail: Mapping[str, JsonValue]
-    ) -> None:
-        about = {"key": template.key, "channel": template.channel.word, **detail}
-        await self._audit.record(tx, scope, action, show("tpl", template.id), about)
+            errors = [FieldError(pointer=each.pointer, code=each.code, message=each.message) for each in faults]
+            raise Refused("The content must be mended before it is published.", code="lint_failed", errors=errors)
+        if template.kind is TemplateKind.MESSAGE:
+            key = await self._lookup.key(tx, template.owner)
+            await self._store.add_contents(
+                tx,
+                [
+                    SealedContent(
+                        owner=template.owner,
+                        version_id=version.id,
+                        locale=locale,
+                        content=sealing.seal_content(
+                            key, template.owner, version.id, locale, each.content, each.mentioned
+                        ),
+                    )
+                    for locale, each in compiled.items()
+                ],
+            )
+        return findings

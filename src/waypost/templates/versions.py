@@ -1,101 +1,124 @@
-"""Versions as sending needs them: the active one of a template, the inline content of a call, and contents by id."""
+"""Versions as sending needs them: what is sent now for a key, the inline content of a call, and contents by id."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
 from uuid import UUID
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.ids import mint
+from waypost.kernel.tenancy import PLATFORM
 from waypost.kernel.vault import Keyring, TenantKey
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.templates import sealing
-from waypost.templates.model import ActiveVersion, Content, Version, VersionState
-from waypost.templates.ports import Renderer, SealedVersion, VersionStore
-from waypost.templates.rules import check_shape, refused_below
+from waypost.templates.model import Content, JsonObject, Sendable, Wording
+from waypost.templates.ports import Renderer
+from waypost.templates.rules import check_inline, refused_below
+from waypost.templates.stores import VersionStore
 
 _MOST_REMEMBERED: Final = 2_000
+_MOST_WORDINGS: Final = 500
+"""Each may be large."""
 
 
 class Versions:
-    """Remembers which names a content reads and where inline content lies: neither changes, and asking takes a trip."""
+    """Remembers compiled contents, which names a content reads and where inline content lies: none of them changes."""
 
     def __init__(self, *, store: VersionStore, renderer: Renderer, keyring: Keyring, clock: Clock) -> None:
         self._store = store
         self._renderer = renderer
         self._keyring = keyring
         self._clock = clock
-        self._mentioned: OrderedDict[tuple[str, bytes | UUID], frozenset[str]] = OrderedDict()
+        self._mentioned: OrderedDict[tuple[str, bytes], frozenset[str]] = OrderedDict()
         self._kept: OrderedDict[tuple[str, bytes], UUID] = OrderedDict()
+        self._wordings: OrderedDict[tuple[str, UUID], Mapping[str, Wording]] = OrderedDict()
 
-    async def find_active(self, tx: Transaction, key: str, channel: Channel) -> ActiveVersion | None:
+    async def find_active(self, tx: Transaction, key: str, channel: Channel) -> Sendable | None:
+        """What is sent now: the tenant's own active version, else the platform's."""
         found = await self._store.active(tx, key, channel)
         if found is None:
             return None
-        template, sealed = found
-        tenant_key = await self._keyring.of(tx)
-        return ActiveVersion(template=template, version=sealing.open_version(tenant_key, tx.tenant_id, sealed))
+        template = found.template
+        return Sendable(
+            id=found.version_id,
+            wordings=await self._all_wordings(tx, template.owner, found.version_id, found.locales),
+            template=template,
+            house=found.house,
+            variables_schema=found.variables_schema,
+            fallback_chain=found.fallback_chain,
+        )
 
-    async def load(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[Version]:
-        """Those of the ids that exist, in no order."""
-        if not ids:
-            return []
-        tenant_key = await self._keyring.of(tx)
-        return [sealing.open_version(tenant_key, tx.tenant_id, each) for each in await self._store.load(tx, ids)]
+    async def load(
+        self, tx: Transaction, wanted: Sequence[tuple[UUID, str | None]]
+    ) -> Mapping[tuple[UUID, str | None], Wording]:
+        """What notifications froze: a version and the locale of its content. What is not there is left out."""
+        if not wanted:
+            return {}
+        found: dict[tuple[UUID, str], Wording] = {}
+        for sealed in await self._store.contents(tx, wanted):
+            found[sealed.version_id, sealed.locale] = sealing.open_content(await self._key(tx, sealed.owner), sealed)
+        answer: dict[tuple[UUID, str | None], Wording] = {}
+        for version_id, locale in wanted:
+            wording = found.get((version_id, locale or "")) or found.get((version_id, ""))
+            if wording is not None:
+                answer[version_id, locale] = wording
+        return answer
+
+    async def schema_of(self, tx: Transaction, version_id: UUID) -> JsonObject | None:
+        return (await self._store.schemas(tx, [version_id])).get(version_id)
 
     async def store_inline(
         self, tx: Transaction, content: Content, *, pointer: str, channel: Channel = Channel.EMAIL
-    ) -> tuple[Version, frozenset[str]]:
-        """Keeps a call's content, once per distinct content, and tells which names it reads. Refuses bad content."""
-        check_shape(content, channel, pointer)
+    ) -> Sendable:
+        """Keeps a call's content, once per distinct content. Refuses bad content."""
+        check_inline(content, channel, pointer)
         tenant_key = await self._keyring.of(tx)
-        content_hash = sealing.hash_of(tenant_key, content)
+        content_hash = sealing.hash_content(tenant_key, content)
         mentioned = await self._read_names(tx, content_hash, content, pointer)
-        now = self._clock.now()
-        version = Version(
-            id=await self._keep_inline(tx, tenant_key, content, content_hash, now),
-            template_id=None,
-            number=None,
-            state=VersionState.INLINE,
-            content=content,
-            variables_schema=None,
-            created_at=now,
-            published_at=None,
+        version_id = await self._keep_inline(tx, tenant_key, content, content_hash, mentioned, self._clock.now())
+        return Sendable(
+            id=version_id,
+            wordings={"": Wording(id=version_id, content=content, mentioned=mentioned)},
+            house=await self._store.house(tx) if any(name.startswith("tenant") for name in mentioned) else None,
         )
-        return version, mentioned
+
+    async def _all_wordings(
+        self, tx: Transaction, owner: str, version_id: UUID, locales: Sequence[str]
+    ) -> Mapping[str, Wording]:
+        known = self._wordings.get((owner, version_id))
+        if known is None:
+            sealed = await self._store.contents(tx, [(version_id, locale) for locale in locales])
+            key = await self._key(tx, owner)
+            known = {each.locale: sealing.open_content(key, each) for each in sealed}
+            _remember(self._wordings, (owner, version_id), known, _MOST_WORDINGS)
+        return known
+
+    async def _key(self, tx: Transaction, owner: str) -> TenantKey:
+        return await (self._keyring.of_platform(tx) if owner == PLATFORM else self._keyring.of(tx))
 
     async def _keep_inline(
-        self, tx: Transaction, tenant_key: TenantKey, content: Content, content_hash: bytes, now: datetime
+        self,
+        tx: Transaction,
+        tenant_key: TenantKey,
+        content: Content,
+        content_hash: bytes,
+        mentioned: frozenset[str],
+        now: datetime,
     ) -> UUID:
         known = self._kept.get((tx.tenant_id, content_hash))
         if known is not None:
             return known
         version_id = mint(self._clock)
-        sealed = SealedVersion(
-            id=version_id,
-            template_id=None,
-            number=None,
-            state=VersionState.INLINE,
-            content=sealing.seal(tenant_key, tx.tenant_id, version_id, content),
-            content_hash=content_hash,
-            variables_schema=None,
-            created_at=now,
-        )
-        kept = await self._store.keep_inline(tx, sealed)
+        sealed = sealing.seal_content(tenant_key, tx.tenant_id, version_id, "", content, mentioned)
+        kept = await self._store.keep_inline(tx, version_id, sealed, content_hash, now)
         if kept != version_id:
             # Stored by a transaction that has ended: ours may still be rolled back, and is not remembered.
-            _remember(self._kept, (tx.tenant_id, content_hash), kept)
+            _remember(self._kept, (tx.tenant_id, content_hash), kept, _MOST_REMEMBERED)
         return kept
 
-    async def mentioned(self, tx: Transaction, version: Version) -> frozenset[str]:
-        """The top-level names that the version's content reads."""
-        return await self._read_names(tx, version.id, version.content, "")
-
-    async def _read_names(
-        self, tx: Transaction, known_as: bytes | UUID, content: Content, pointer: str
-    ) -> frozenset[str]:
+    async def _read_names(self, tx: Transaction, known_as: bytes, content: Content, pointer: str) -> frozenset[str]:
         place = (tx.tenant_id, known_as)
         names = self._mentioned.get(place)
         if names is None:
@@ -104,7 +127,7 @@ class Versions:
                 code = report.errors[0].code
                 raise refused_below(pointer, report.errors, detail="The content cannot be rendered.", code=code)
             names = report.mentioned
-            _remember(self._mentioned, place, names)
+            _remember(self._mentioned, place, names, _MOST_REMEMBERED)
         return names
 
 
@@ -112,7 +135,7 @@ Name = TypeVar("Name")
 Known = TypeVar("Known")
 
 
-def _remember(shelf: OrderedDict[Name, Known], name: Name, known: Known) -> None:
+def _remember(shelf: OrderedDict[Name, Known], name: Name, known: Known, most: int) -> None:
     shelf[name] = known
-    if len(shelf) > _MOST_REMEMBERED:
+    if len(shelf) > most:
         shelf.popitem(last=False)

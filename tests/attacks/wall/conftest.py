@@ -133,7 +133,9 @@ class Wall:
 
     OWN, FOREIGN, DENIED, NOW = OWN, FOREIGN, DENIED, NOW
     # Tables that belong to no tenant; every other one must have a tenant and be closed.
-    TENANTLESS = frozenset({"schema_state", "migrations", "workers"})
+    TENANTLESS = frozenset({"schema_state", "migrations", "workers", "publishers"})
+    # What the platform publishes, every tenant may read.
+    SHARED = frozenset({"templates", "template_versions", "template_contents"})
     an_id, rows_of, insert, undone = (
         staticmethod(an_id),
         staticmethod(rows_of),

@@ -64,7 +64,7 @@ select n.id, n.retention, n.request_id, n.recipient_id, n.channel, n.category, n
 from notifications n
 join recipients r on r.tenant_id = n.tenant_id and r.id = n.recipient_id
 left join recipients u on u.tenant_id = r.tenant_id and u.id = r.merged_into
-join template_versions v on v.tenant_id = n.tenant_id and v.id = n.version_id
+join template_versions v on v.tenant_id = any (array[n.tenant_id, '_platform']) and v.id = n.version_id
 left join templates t on t.tenant_id = v.tenant_id and t.id = v.template_id
 where n.tenant_id = $1 and n.id = any ($2::uuid[]);
 

@@ -1,61 +1,86 @@
 -- name: add_template
 -- tenant: row
 -- A new template; nothing is returned where the tenant has one of this key and channel.
-insert into templates (tenant_id, id, key, channel, category, name, created_at, updated_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8)
+insert into templates (tenant_id, id, key, channel, kind, category, topic, default_locale, name, revision, created_at, updated_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 on conflict (tenant_id, key, channel) do nothing
 returning id
 
 -- name: find_template
 -- tenant: row
--- One template by the names that people know it by.
-select id, key, channel, category, name, created_at, updated_at
-from templates where tenant_id = $1 and key = $2 and channel = $3
+-- One template by the names that people know it by: the tenant's own, else what the platform has published.
+select tenant_id, id, key, channel, kind, category, topic, default_locale, name, revision, created_at, updated_at, published_at, archived_at
+from templates where tenant_id = any (array[$1::text, '_platform']) and key = $2 and channel = $3
+order by tenant_id = $1 desc limit 1
 
--- name: find_template_for_change
+-- name: lock_template
 -- tenant: row
--- The same, locked: drafts are numbered and published one after the other.
-select id, key, channel, category, name, created_at, updated_at
+-- The tenant's own, locked: drafts are numbered and published one after the other.
+select tenant_id, id, key, channel, kind, category, topic, default_locale, name, revision, created_at, updated_at, published_at, archived_at
 from templates where tenant_id = $1 and key = $2 and channel = $3 for update
 
 -- name: page_of_templates
 -- tenant: row
--- The tenant's templates, newest first.
-select id, key, channel, category, name, created_at, updated_at
-from templates where tenant_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3
+-- Templates of one owner (the tenant or the platform) that are in use, newest first.
+select tenant_id, id, key, channel, kind, category, topic, default_locale, name, revision, created_at, updated_at, published_at, archived_at
+from templates
+where tenant_id = $1 and archived_at is null and ($2::uuid is null or id < $2) order by id desc limit $3
+
+-- name: change_template
+-- tenant: row
+-- What may change about a template; its revision says that something did.
+update templates set category = $3, topic = $4, default_locale = $5, name = $6, revision = $7, updated_at = $8,
+                     published_at = $9, archived_at = $10
+where tenant_id = $1 and id = $2
+
+-- name: numbers_of_versions
+-- tenant: row
+-- Every version's number and whether it was ever published: a new one is judged by them.
+select semver, published_at is not null as published from template_versions where tenant_id = $1 and template_id = $2
 
 -- name: add_draft
 -- tenant: row
--- A draft takes the next number of its template, whose row the caller has locked.
-insert into template_versions (tenant_id, id, template_id, number, state, content, content_hash, variables_schema, created_at)
-select $1, $2, $3, coalesce(max(number), 0) + 1, 'draft', $4, $5, $6::jsonb, $7
+-- A draft takes the next place in the order of its template, whose row the caller has locked.
+insert into template_versions (tenant_id, id, template_id, number, semver, state, source, profile, locales, fallback_chain,
+                               content, content_hash, variables_schema, provenance, created_by, created_at)
+select $1, $2, $3, coalesce(max(number), 0) + 1, $4, 'draft', $5, $6, $7, $8, $9, $10, $11::jsonb, $12::jsonb, $13, $14
 from template_versions where tenant_id = $1 and template_id = $3
 returning number
-
--- name: touch_template
--- tenant: row
--- A new draft or a publication changes the template.
-update templates set updated_at = $3 where tenant_id = $1 and id = $2
 
 -- name: find_version
 -- tenant: row
 -- One version of a template by its number.
-select id, template_id, number, state, content, content_hash, variables_schema, created_at, published_at
-from template_versions where tenant_id = $1 and template_id = $2 and number = $3
+select tenant_id, id, template_id, number, semver, state, source, profile, locales, fallback_chain, content, content_hash,
+       variables_schema, provenance, created_by, approved_by, approved_at, created_at, published_at
+from template_versions where tenant_id = $1 and template_id = $2 and semver = $3
 
 -- name: find_active_version
 -- tenant: row
 -- The one version of a template that is sent now.
-select id, template_id, number, state, content, content_hash, variables_schema, created_at, published_at
+select tenant_id, id, template_id, number, semver, state, source, profile, locales, fallback_chain, content, content_hash,
+       variables_schema, provenance, created_by, approved_by, approved_at, created_at, published_at
 from template_versions where tenant_id = $1 and template_id = $2 and state = 'active'
 
 -- name: page_of_versions
 -- tenant: row
 -- A template's versions, newest first.
-select id, template_id, number, state, content, content_hash, variables_schema, created_at, published_at
+select tenant_id, id, template_id, number, semver, state, source, profile, locales, fallback_chain, content, content_hash,
+       variables_schema, provenance, created_by, approved_by, approved_at, created_at, published_at
 from template_versions
 where tenant_id = $1 and template_id = $2 and ($3::integer is null or number < $3)
 order by number desc limit $4
+
+-- name: approve_version
+-- tenant: row
+-- A person has read what a model wrote; the first approval stays.
+update template_versions set approved_by = $3, approved_at = $4
+where tenant_id = $1 and id = $2 and approved_at is null
+
+-- name: add_contents
+-- tenant: row
+-- The compiled content of each locale.
+insert into template_contents (tenant_id, version_id, locale, content)
+select $1, $2, c.locale, c.content from unnest($3::text[], $4::bytea[]) as c (locale, content)
 
 -- name: archive_active
 -- tenant: row
@@ -64,24 +89,58 @@ update template_versions set state = 'archived' where tenant_id = $1 and templat
 
 -- name: activate
 -- tenant: row
--- The draft becomes what is sent.
-update template_versions set state = 'active', published_at = $4
-where tenant_id = $1 and template_id = $2 and id = $3 and state = 'draft'
+-- The draft, or what was archived, becomes what is sent.
+update template_versions set state = 'active', published_at = $4 where tenant_id = $1 and template_id = $2 and id = $3
+
+-- name: archive_version
+-- tenant: row
+-- A draft is given up, or what was sent is sent no longer.
+update template_versions set state = 'archived' where tenant_id = $1 and template_id = $2 and id = $3
+
+-- name: active_fragments
+-- tenant: row
+-- The layouts and partials that sources of a channel may refer to by these names: only published ones, and of each name
+-- the tenant's own before the platform's.
+select distinct on (t.key)
+       t.id as t_id, t.key, t.channel, t.kind, t.category, t.topic, t.default_locale, t.name, t.revision,
+       t.created_at as t_created_at, t.updated_at, t.published_at as t_published_at, t.archived_at,
+       v.tenant_id, v.id, v.template_id, v.number, v.semver, v.state, v.source, v.profile, v.locales, v.fallback_chain,
+       v.content, v.content_hash, v.variables_schema, v.provenance, v.created_by, v.approved_by, v.approved_at,
+       v.created_at, v.published_at
+from templates t
+join template_versions v on v.tenant_id = t.tenant_id and v.template_id = t.id and v.state = 'active'
+where t.tenant_id = any (array[$1::text, '_platform']) and t.channel = $2 and t.key = any ($3::text[])
+  and t.kind <> 'message'
+order by t.key, t.tenant_id = $1 desc
 
 -- name: active_by_key
 -- tenant: row
--- Resolving a call that names a template: the template and its active version in one trip.
-select t.id as t_id, t.key, t.channel, t.category, t.name, t.created_at as t_created_at, t.updated_at,
-       v.id, v.template_id, v.number, v.state, v.content, v.content_hash, v.variables_schema, v.created_at, v.published_at
+-- Resolving a call that names a template: the template and what is sent now, the tenant's own before the platform's,
+-- and what contents may say of the tenant.
+select t.tenant_id, t.id, t.key, t.channel, t.kind, t.category, t.topic, t.default_locale, t.name, t.revision, t.created_at,
+       t.updated_at, t.published_at, t.archived_at, v.id as version_id, v.locales, v.fallback_chain, v.variables_schema,
+       h.name as house_name, h.settings ->> 'default_locale' as house_locale
 from templates t
 join template_versions v on v.tenant_id = t.tenant_id and v.template_id = t.id and v.state = 'active'
-where t.tenant_id = $1 and t.key = $2 and t.channel = $3
+join tenants h on h.id = $1
+where t.tenant_id = any (array[$1::text, '_platform']) and t.key = $2 and t.channel = $3 and t.kind = 'message'
+order by t.tenant_id = $1 desc limit 1
 
--- name: load_versions
+-- name: load_contents
 -- tenant: row
--- The contents of a batch about to be composed.
-select id, template_id, number, state, content, content_hash, variables_schema, created_at, published_at
-from template_versions where tenant_id = $1 and id = any($2::uuid[])
+-- The contents of a batch about to be composed: what a published version says in a locale, or inline content.
+select v.tenant_id, v.id as version_id, coalesce(c.locale, '') as locale,
+       case when v.state = 'inline' then v.content else c.content end as content
+from unnest($2::uuid[], $3::text[]) as w (id, locale)
+join template_versions v on v.tenant_id = any (array[$1::text, '_platform']) and v.id = w.id
+left join template_contents c on c.tenant_id = v.tenant_id and c.version_id = v.id and c.locale = w.locale
+where v.state = 'inline' or c.content is not null
+
+-- name: schemas
+-- tenant: row
+-- What the variables of these versions must fit; it also says which of them are never shown again.
+select id, variables_schema from template_versions
+where tenant_id = any (array[$1::text, '_platform']) and id = any ($2::uuid[])
 
 -- name: find_inline
 -- tenant: row
@@ -95,3 +154,8 @@ insert into template_versions (tenant_id, id, state, content, content_hash, crea
 values ($1, $2, 'inline', $3, $4, $5)
 on conflict (tenant_id, content_hash) where template_id is null do nothing
 returning id
+
+-- name: house
+-- tenant: row
+-- What contents may say of the tenant, and the locale of people of whom nothing better is known.
+select name, settings ->> 'default_locale' as locale from tenants where id = $1

@@ -13,7 +13,7 @@ from waypost.adapters.postgres.connection import Connection, Record
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import connection_of
 from waypost.kernel.errors import Misconfigured, NotFound
-from waypost.kernel.tenancy import Permission
+from waypost.kernel.tenancy import PLATFORM, Permission
 from waypost.kernel.vault import SealBroken, TenantKey, Vault
 from waypost.kernel.vocabulary import TenantMode
 from waypost.kernel.work import Transaction
@@ -140,20 +140,27 @@ class PgKeyring:
         self._open: OrderedDict[str, TenantKey] = OrderedDict()
 
     async def of(self, tx: Transaction) -> TenantKey:
-        key = self._open.get(tx.tenant_id)
+        return await self._key(tx, tx.tenant_id)
+
+    async def of_platform(self, tx: Transaction) -> TenantKey:
+        return await self._key(tx, PLATFORM)
+
+    async def _key(self, tx: Transaction, tenant_id: str) -> TenantKey:
+        key = self._open.get(tenant_id)
         if key is not None:
-            self._open.move_to_end(tx.tenant_id)
+            self._open.move_to_end(tenant_id)
             return key
-        wrapped = await connection_of(tx).fetchval(_SQL["wrapped_key"], tx.tenant_id)
+        async with standing_in(tx, tenant_id) as connection:
+            wrapped = await connection.fetchval(_SQL["wrapped_key"], tenant_id)
         if wrapped is None:
             raise NotFound("There is no such tenant.")
         try:
-            key = self._vault.tenant_key(tx.tenant_id, wrapped)
+            key = self._vault.tenant_key(tenant_id, wrapped)
         except SealBroken as broken:
             raise Misconfigured(
                 "A tenant's key does not open under this master key.", code="master_key_wrong"
             ) from broken
-        self._open[tx.tenant_id] = key
+        self._open[tenant_id] = key
         if len(self._open) > self._most:
             self._open.popitem(last=False)
         return key
