@@ -121,6 +121,22 @@ async def test_plans_made_on_full_tables_are_good(office: Any, worker: asyncpg.C
         check(settle_reads, 4 * BATCH)
 
 
+async def test_a_claim_takes_no_more_than_was_asked_for_whatever_the_plan(
+    office: Any, worker: asyncpg.Connection
+) -> None:
+    """Statistics that know other tenants only make it look cheap to ask for the due rows again for each row of this
+    one: and each time, the next ones are found."""
+    for number in range(3):
+        await office.make_tenant(f"other-{number}")
+        await office.submit(60, tenant=f"other-{number}")
+    await office.admin.execute("analyze queue")
+    await office.admin.execute("delete from queue; delete from lanes")
+    await office.submit(60)
+    for left in (40, 20, 0):
+        claimed = await worker.fetch(_CLAIM, WORKER_ID, uuid4(), 20)
+        assert (len(claimed), await office.admin.fetchval("select count(*) from queue")) == (20, left)
+
+
 async def test_dead_rows_are_not_walked_while_an_old_snapshot_is_open(
     office: Any, worker: asyncpg.Connection, connect: Callable[..., Awaitable[asyncpg.Connection]]
 ) -> None:

@@ -192,16 +192,16 @@ begin
                 where l.tenant_id = lane.tenant_id and l.channel = lane.channel and l.priority = lane.priority;
             end if;
 
-            -- A row whose attempt is already there was queued twice, and is dropped.
+            -- An array, because it is made once: a join may ask for the due rows again for each row it compares, and
+            -- then finds the next ones. A row whose attempt is already there was queued twice, and is dropped.
             with taken as materialized (
                 delete from queue q
-                using (
-                    select w.ctid from queue w
+                where q.tenant_id = lane.tenant_id and q.id = any (array(
+                    select w.id from queue w
                     where w.tenant_id = lane.tenant_id and w.channel = lane.channel and w.priority = lane.priority
                       and w.due <= now() and (w.due, w.id) >= (v_head, v_head_id) and w.claims < 2
                     order by w.due, w.id limit p_at_most - v_got
-                    for update skip locked) due
-                where q.ctid = due.ctid
+                    for update skip locked))
                 returning q.id, q.retention, q.attempt, q.claims
             ), opened as (
                 insert into attempts (tenant_id, notification_id, retention, n, claims, worker_id, started_at)
@@ -431,7 +431,8 @@ create or replace trigger mark_unread after insert on outbox
     referencing new table as news for each statement execute function waypost.mark_unread();
 
 revoke execute on function waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane, waypost.book_turn,
-    waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.was_carried_on from public;
+    waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.was_carried_on,
+    waypost.mark_unread from public;
 grant execute on function waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane, waypost.book_turn,
     waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.was_carried_on to waypost_worker;
 grant execute on function waypost.lane_lock, waypost.enqueue, waypost.wake_lane to waypost_api;
