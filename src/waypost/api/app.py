@@ -16,6 +16,7 @@ from waypost.api import (
     notifications,
     recipient_addresses,
     recipients,
+    settings_limits,
     suppression,
     template_versions,
     templates,
@@ -45,6 +46,7 @@ ALL_ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *templates.ENDPOINTS,
     *suppression.ENDPOINTS,
     *template_versions.ENDPOINTS,
+    *settings_limits.ENDPOINTS,
     *tenants.ENDPOINTS,
     *mailbox.ENDPOINTS,
 )

@@ -9,6 +9,7 @@ from waypost.adapters.postgres.activity import PgActivity
 from waypost.adapters.postgres.audit import PgAuditStore
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.idempotency import PgIdempotencyStore
+from waypost.adapters.postgres.limits import PgLimits
 from waypost.adapters.postgres.mailbox import PgMailboxStore
 from waypost.adapters.postgres.notifications import PgNotifications
 from waypost.adapters.postgres.notify import Bell
@@ -33,6 +34,7 @@ from waypost.bootstrap.submit_metrics import SubmitMetrics
 from waypost.bootstrap.templates import templates_of
 from waypost.bootstrap.traced import TracedSubmit
 from waypost.bootstrap.tracing import tracing_of
+from waypost.delivery.limit_desk import LimitDesk
 from waypost.mailbox.read import Mailbox
 from waypost.notifications.activity import ActivityReader
 from waypost.notifications.bulk import SubmitBulk
@@ -161,6 +163,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
                 cancel=Cancel(store=notifications, delivery=delivery, reader=reader),
                 activity=ActivityReader(store=PgActivity(), clock=clock),
             ),
+            limits=LimitDesk(store=PgLimits(), audit=audit, clock=clock),
             readiness=readiness,
             mailbox=Mailbox(store=PgMailboxStore(), keyring=keyring) if settings.catchall_port else None,
         )

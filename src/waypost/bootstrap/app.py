@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
     from waypost.bootstrap.readiness import Readiness
+    from waypost.delivery.limit_desk import LimitDesk
     from waypost.mailbox.read import Mailbox
     from waypost.notifications.desk import Notifications
     from waypost.notifications.wishes import Wishes
@@ -44,6 +45,7 @@ class App:
     suppressions: "SuppressionDesk"
     wishes: "Wishes"
     notifications: "Notifications"
+    limits: "LimitDesk"
     webhooks: "Webhooks"
     readiness: "Readiness"
     tracer: "Tracer | None" = None

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from waypost.adapters.postgres.delivery import PgDelivery
+from waypost.adapters.postgres.limits import PgLimits
 from waypost.adapters.postgres.platform_suppression import PgPlatformSuppressions
 from waypost.adapters.postgres.preferences import PgChoices, PgConsents, PgTopics
 from waypost.adapters.postgres.suppression import PgSuppressions
@@ -118,7 +119,9 @@ def join_wishes(
         choices=stores.choices,
         policies=Policies(store=PgChoices(), audit=audit, clock=clock),
         consents=consents,
-        explain=Explain(people=PgChoices(), topics=PgTopics(), versions=versions, delivery=delivery, clock=clock),
+        explain=Explain(
+            people=PgChoices(), topics=PgTopics(), versions=versions, delivery=delivery, limits=PgLimits(), clock=clock
+        ),
         hosted=Hosted(
             HostedParts(
                 work=work,

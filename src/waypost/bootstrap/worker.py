@@ -9,6 +9,7 @@ from waypost.adapters.journal.shelf import Shelf
 from waypost.adapters.journal.writer import JournalFile
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.dispatch import PgDispatch
+from waypost.adapters.postgres.limits import PgLimits
 from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.migrate import code_version
 from waypost.adapters.postgres.notify import Bell, Listener
@@ -30,6 +31,7 @@ from waypost.bootstrap.senders import TenantSenders
 from waypost.bootstrap.traced import TracedComposer, TracedDispatch
 from waypost.bootstrap.tracing import tracing_of
 from waypost.delivery.dispatch import Dispatcher, DispatchParts
+from waypost.delivery.gatekeeper import Gatekeeper
 from waypost.delivery.lease import Lease
 from waypost.delivery.ports import Telemetry
 from waypost.delivery.rescue import Rescue
@@ -98,8 +100,7 @@ async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerato
         )
         parts = DispatchParts(
             store=dispatch,
-            delivery=PgDelivery(clock=clock, ring=bell.ring),
-            work=work,
+            gatekeeper=Gatekeeper(work=work, delivery=PgDelivery(clock=clock, ring=bell.ring), limits=PgLimits()),
             composer=TracedComposer(composer, tracing.tracer) if tracing else composer,
             senders=senders,
             journal=journal,

@@ -16,14 +16,14 @@ from uuid import UUID
 import structlog
 
 from waypost.channels.model import Outcome, OutcomeKind
-from waypost.delivery.gate import Allow, MessageKind, decide
+from waypost.delivery.gate import Allow
+from waypost.delivery.gatekeeper import Gatekeeper
 from waypost.delivery.lease import Lease
 from waypost.delivery.model import Bounced, Claimed, Closed, Settlement
 from waypost.delivery.patience import unless
 from waypost.delivery.ports import (
     Composed,
     Composer,
-    DeliveryStore,
     DispatchStore,
     Ear,
     Journal,
@@ -48,7 +48,6 @@ from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Unavailable
 from waypost.kernel.ids import mint
 from waypost.kernel.vault import place
-from waypost.kernel.work import Work
 
 _log: Final = structlog.stdlib.get_logger()
 POLL: Final = 2.0
@@ -70,8 +69,7 @@ class DispatchParts:
     """What a dispatcher works with."""
 
     store: DispatchStore
-    delivery: DeliveryStore
-    work: Work
+    gatekeeper: Gatekeeper
     composer: Composer
     senders: Senders
     journal: Journal
@@ -191,27 +189,23 @@ class Dispatcher:
         """Only those about whom something has changed since submit are asked about in full."""
         now = self._clock.now()
         going: list[tuple[int, Claimed]] = []
-        doubtful: dict[tuple[str, int], list[tuple[int, Claimed]]] = {}
+        doubtful: dict[str, list[tuple[int, Claimed]]] = {}
         for index, one in enumerate(claimed):
             if one.claims >= DEAD_LETTER_CLAIMS:
                 settlements.append(bury(one))
             elif needs_whole_gate(one, now):
-                doubtful.setdefault((one.tenant_id, one.channel), []).append((index, one))
+                doubtful.setdefault(one.tenant_id, []).append((index, one))
             else:
                 going.append((index, one))
-        for (tenant_id, _), rows in doubtful.items():
+        for tenant_id, rows in doubtful.items():
             try:
-                async with self._parts.work.begin(tenant_id) as tx:
-                    people = [(one.recipient_id, one.address_id) for _, one in rows]
-                    kinds = [MessageKind(one.category, one.topic) for _, one in rows]
-                    facts = await self._parts.delivery.gate_facts(tx, rows[0][1].channel, people, kinds)
+                verdicts = await self._parts.gatekeeper.judge(tenant_id, [one for _, one in rows], now)
             except Exception as error:
                 _log.error("gate broke down", action="gate_failed", kind=type(error).__name__, rows=len(rows))
                 blamed = not isinstance(error, Unavailable)
                 settlements += [give_back(one, now, blamed=blamed) for _, one in rows]
                 continue
-            for (index, one), fact in zip(rows, facts, strict=True):
-                verdict = decide(fact, category=one.category, priority=one.priority, expires_at=one.expires_at, now=now)
+            for (index, one), verdict in zip(rows, verdicts, strict=True):
                 if isinstance(verdict, Allow):
                     going.append((index, one))
                 else:

@@ -171,6 +171,23 @@ def _quiet_hours(asked: Question) -> Objection | None:
     return Defer(until=min(until, asked.expires_at), rule="quiet_hours", fact=dict(fact))
 
 
+def _frequency_cap(asked: Question) -> Objection | None:
+    limits = asked.facts.limits
+    if limits is None or limits.cap is None or not limits.is_capped or asked.category is not Category.MARKETING:
+        return None
+    fact = {"max": limits.cap.max, "seconds": limits.cap.seconds}
+    return Skip(reason=SkipReason.FREQUENCY_CAP, rule="frequency_cap", fact=dict(fact))
+
+
+def _rate_limit(asked: Question) -> Objection | None:
+    """Security messages are counted, but never wait."""
+    full = asked.facts.limits.full if asked.facts.limits else None
+    if full is None or asked.category is Category.SECURITY:
+        return None
+    fact = {"of": full.whose.word, "per": full.span.word, "limit": full.limit}
+    return Defer(until=min(full.until, asked.expires_at), rule="rate_limit", fact=dict(fact))
+
+
 def _tell_suppression(asked: Question) -> str:
     if asked.facts.suppressions:
         return asked.facts.suppressions[0].value
@@ -215,6 +232,21 @@ def _tell_quiet_hours(asked: Question) -> str:
     return f"{quiet} {asked.facts.timezone or asked.facts.policy.timezone}"
 
 
+def _tell_frequency_cap(asked: Question) -> str:
+    limits = asked.facts.limits
+    if limits is None or limits.cap is None:
+        return "none"
+    return f"{limits.marketing_sent} of {limits.cap.max} sent"
+
+
+def _tell_rate_limit(asked: Question) -> str:
+    limits = asked.facts.limits
+    if limits is None:
+        return "none"
+    full = limits.full
+    return f"{full.limit} per {full.span.word} of the {full.whose.word} reached" if full else "room"
+
+
 def _on(on: bool) -> str:  # noqa: FBT001 — a word for a switch
     return "on" if on else "off"
 
@@ -229,5 +261,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(name="preference", objects=_preference, tell=_tell_preference),
     Rule(name="consent", objects=_consent, tell=_tell_consent),
     Rule(name="quiet_hours", objects=_quiet_hours, tell=_tell_quiet_hours),
-    # Here, in this order, stand the frequency cap (skips marketing), the rate limits (defer) and the sender's capacity.
+    Rule(name="frequency_cap", objects=_frequency_cap, tell=_tell_frequency_cap),
+    Rule(name="rate_limit", objects=_rate_limit, tell=_tell_rate_limit),
+    # Here stands the sender's capacity.
 )

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from waypost.delivery.limits import LimitFacts
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vocabulary import Category, Channel, Priority
 from waypost.preferences.model import USUAL, ChannelChoice, ConsentState, Policy, QuietHours
@@ -66,6 +67,8 @@ class GateFacts(msgspec.Struct, frozen=True, kw_only=True):
     quiet_hours: QuietHours | None = None
     """The recipient's own; else the policy's count."""
     timezone: str | None = None
+    limits: LimitFacts | None = None
+    """None where the tenant has none, and where it is too early to count."""
 
 
 class MessageKind(msgspec.Struct, frozen=True):

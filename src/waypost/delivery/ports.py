@@ -11,7 +11,6 @@ import msgspec
 from waypost.channels.model import Outcome, OutgoingEmail
 from waypost.channels.ports import EmailSender
 from waypost.delivery.gate import GateFacts, MessageKind
-from waypost.delivery.gate import GateFacts
 from waypost.delivery.limits import Ledger, Limits
 from waypost.delivery.model import (
     AttemptView,

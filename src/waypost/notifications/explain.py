@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from waypost.delivery.gate import Allow, Defer, MessageKind, Question, Skip, Step, Verdict, walk
-from waypost.delivery.ports import DeliveryStore
+from waypost.delivery.ports import DeliveryStore, LimitStore
 from waypost.kernel.address import PHONE_CHANNELS
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import refuse
@@ -67,12 +69,20 @@ class Explanation:
 
 class Explain:
     def __init__(
-        self, *, people: ChoiceStore, topics: TopicBook, versions: Versions, delivery: DeliveryStore, clock: Clock
+        self,
+        *,
+        people: ChoiceStore,
+        topics: TopicBook,
+        versions: Versions,
+        delivery: DeliveryStore,
+        limits: LimitStore,
+        clock: Clock,
     ) -> None:
         self._people = people
         self._topics = topics
         self._versions = versions
         self._delivery = delivery
+        self._limits = limits
         self._clock = clock
 
     async def __call__(self, tx: Transaction, scope: Scope, case: Case) -> Explanation:
@@ -86,6 +96,9 @@ class Explain:
         kind = MessageKind(category, topic)
         [facts] = await self._delivery.gate_facts(tx, case.channel, [(person.id, address_id)], [kind])
         at = case.at or self._clock.now()
+        if (limits := await self._limits.limits(tx)) is not None:
+            ledger = await self._limits.read(tx, limits, [person.id], at)
+            facts = msgspec.structs.replace(facts, limits=ledger.facts(case.channel, person.id))
         expires_at = at + LIFETIME.get(category, USUAL_LIFETIME)
         question = Question(facts=facts, category=category, priority=case.priority, expires_at=expires_at, now=at)
         steps = walk(question)

@@ -14,6 +14,7 @@ import pytest
 
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.dispatch import PgDispatch
+from waypost.adapters.postgres.limits import PgLimits
 from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.partitions import ensure_partitions
 from waypost.adapters.postgres.pool import PoolOptions
@@ -24,6 +25,7 @@ from waypost.adapters.postgres.worker_leases import PgWorkerLeases
 from waypost.channels.model import Outcome, OutgoingEmail
 from waypost.channels.ports import EmailSender
 from waypost.delivery.dispatch import Dispatcher, DispatchParts
+from waypost.delivery.gatekeeper import Gatekeeper
 from waypost.delivery.lease import Lease
 from waypost.delivery.model import Claimed, Held, QueueRow, Settlement, State
 from waypost.delivery.ports import Composed, Withheld
@@ -143,8 +145,7 @@ class WorkerKit:
         journal = options.pop("journal", None) or NoJournal()
         parts = DispatchParts(
             store=options.pop("store", self.store),
-            delivery=office.delivery,
-            work=office.worker_work,
+            gatekeeper=Gatekeeper(work=office.worker_work, delivery=office.delivery, limits=PgLimits()),
             composer=options.pop("composer", None) or PlainComposer(),
             senders=OneSender(vendor),
             journal=journal,

@@ -15,6 +15,7 @@ from waypost.adapters.journal.shelf import Shelf
 from waypost.adapters.journal.writer import JournalFile
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.dispatch import PgDispatch
+from waypost.adapters.postgres.limits import PgLimits
 from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.notify import Listener
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
@@ -25,6 +26,7 @@ from waypost.adapters.postgres.worker_leases import PgWorkerLeases
 from waypost.channels.model import Outcome, OutcomeKind, OutgoingEmail
 from waypost.channels.ports import EmailSender, Wire
 from waypost.delivery.dispatch import Dispatcher, DispatchParts
+from waypost.delivery.gatekeeper import Gatekeeper
 from waypost.delivery.lease import Lease
 from waypost.delivery.model import Claimed, Settlement
 from waypost.delivery.ports import Composed, Withheld
@@ -101,8 +103,9 @@ async def main(dsn: str, journals: Path, sent: str) -> None:
     journal = JournalFile(journals, worker_id, slots=64)
     parts = DispatchParts(
         store=store,
-        delivery=PgDelivery(clock=clock, ring=lambda: None),
-        work=PgWork(pool),
+        gatekeeper=Gatekeeper(
+            work=PgWork(pool), delivery=PgDelivery(clock=clock, ring=lambda: None), limits=PgLimits()
+        ),
         composer=PlainComposer(),
         senders=vendor,
         journal=journal,

@@ -128,16 +128,19 @@ as $$
 declare
     v_tenant text := current_setting('app.tenant_id');
     v_first uuid := p_ids[1]; v_last uuid := p_ids[cardinality(p_ids)];
-    -- The nil recipient stands for everyone: what the tenant has changed for all.
+    -- The nil recipient stands for everyone: what the tenant has changed for all. Who has limits is always asked about.
     v_everyone timestamptz := (
-        select g.changed_at from gate_changes g
-        where g.tenant_id = v_tenant and g.recipient_id = '00000000-0000-0000-0000-000000000000');
+        select case when exists (select from rate_limits l where l.tenant_id = v_tenant) then 'infinity' else (
+            select g.changed_at from gate_changes g
+            where g.tenant_id = v_tenant and g.recipient_id = '00000000-0000-0000-0000-000000000000') end);
 begin
     return query
     select m.tenant_id, m.id, m.retention, (p_attempts[width_bucket(m.id, p_ids)] + 1)::smallint,
            p_claims[width_bucket(m.id, p_ids)], m.channel, m.category, m.priority, m.expires_at, m.recipient_id,
            m.address_id, m.version_id, m.locale, m.payload, m.secrets, r.data_key,
-           greatest(g.changed_at, v_everyone), m.topic
+           -- The driver has no word for infinity that can be compared.
+           case when coalesce(g.changed_at, v_everyone) is not null
+                then least(greatest(g.changed_at, v_everyone), '9999-01-01 00:00:00+00') end, m.topic
     from notifications m
     left join recipients r on r.tenant_id = v_tenant and r.id = m.recipient_id
     left join gate_changes g on g.tenant_id = v_tenant and g.recipient_id = m.recipient_id
