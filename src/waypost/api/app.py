@@ -25,6 +25,10 @@ from waypost.api import (
 from waypost.api.client_address import Origin
 from waypost.api.dispatch import handler_of
 from waypost.api.endpoint import Endpoint
+    timers,
+    topics,
+    triggers,
+    webhooks,
 from waypost.api.health import options_handlers, public_handlers
 from waypost.api.http_errors import MethodNotAllowed
 from waypost.api.limits import Limited, Limits
@@ -59,6 +63,7 @@ def create_app(app: App, *, limits: Limits | None = None, registry: CollectorReg
     router = Litestar(
         [
             # These come first: where one is there, Litestar does not make its own.
+    *webhooks.ENDPOINTS,
             *options_handlers(endpoints),
             *public_handlers(app, endpoints),
             *(handler_of(endpoint, app) for endpoint in endpoints),

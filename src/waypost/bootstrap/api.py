@@ -34,7 +34,7 @@ from waypost.bootstrap.submit_metrics import SubmitMetrics
 from waypost.bootstrap.templates import templates_of
 from waypost.bootstrap.traced import TracedSubmit
 from waypost.bootstrap.tracing import tracing_of
-from waypost.delivery.limit_desk import LimitDesk
+from waypost.bootstrap.webhooks import webhooks_of
 from waypost.mailbox.read import Mailbox
 from waypost.notifications.activity import ActivityReader
 from waypost.notifications.bulk import SubmitBulk
@@ -163,7 +163,16 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
                 cancel=Cancel(store=notifications, delivery=delivery, reader=reader),
                 activity=ActivityReader(store=PgActivity(), clock=clock),
             ),
-            limits=LimitDesk(store=PgLimits(), audit=audit, clock=clock),
+            webhooks=webhooks_of(settings, keyring=keyring, audit=audit, clock=clock),
+            events=join_events(
+                joined=joined,
+                submit=traced,
+                keyring=keyring,
+                versions=versions,
+                audit=audit,
+                telemetry=EventMetrics(registry),
+                clock=clock,
+            ),
             readiness=readiness,
             mailbox=Mailbox(store=PgMailboxStore(), keyring=keyring) if settings.catchall_port else None,
         )

@@ -1,9 +1,12 @@
 """A worker, joined to its stores, its senders and its journal."""
 
+import asyncio
 import random
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final
+from typing import Final, Protocol
+
+from prometheus_client import CollectorRegistry
 
 from waypost.adapters.journal.shelf import Shelf
 from waypost.adapters.journal.writer import JournalFile
@@ -28,6 +31,7 @@ from waypost.bootstrap.database import worker_url
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.senders import TenantSenders
+from waypost.bootstrap.relay import CONNECTIONS, open_relay
 from waypost.bootstrap.traced import TracedComposer, TracedDispatch
 from waypost.bootstrap.tracing import tracing_of
 from waypost.delivery.dispatch import Dispatcher, DispatchParts
@@ -42,6 +46,8 @@ from waypost.delivery.upkeep import Chore, Upkeep
 from waypost.delivery.worker import Worker
 from waypost.kernel.ids import mint
 from waypost.notifications.compose import MailComposer
+from waypost.outbox.ports import RelayTelemetry
+from waypost.outbox.relay import Relay
 from waypost.settings import Settings
 from waypost.templates.versions import Versions
 from waypost.tenants.platform import verify_master_key
@@ -52,6 +58,28 @@ _JOURNALS: Final = "journal"
 _DEPTH: Final = 2
 
 
+class WorkerTelemetry(Telemetry, RelayTelemetry, Protocol): ...
+
+
+class Crew:
+    """A worker with a relay beside it: they live and end together."""
+
+    def __init__(self, worker: Worker, relay: Relay) -> None:
+        self._worker = worker
+        self._relay = relay
+
+    async def run(self) -> None:
+        relaying = asyncio.create_task(self._relay.run())
+        try:
+            await self._worker.run()
+        finally:
+            relaying.cancel()
+            await asyncio.gather(relaying, return_exceptions=True)
+
+    async def stop(self, grace_seconds: float) -> None:
+        await asyncio.gather(self._relay.stop(grace_seconds), self._worker.stop(grace_seconds))
+
+
 @asynccontextmanager
 async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerator[Worker]:
     """Refuses to start on a schema or a master key that does not fit."""
@@ -59,7 +87,8 @@ async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerato
     dsn = worker_url(settings, master)
     async with AsyncExitStack() as stack:
         options = PoolOptions(
-            application_name="waypost worker", max_size=settings.worker_connections - _OWN_LINES, index_plans=True
+            application_name="waypost worker", max_size=settings.worker_connections - taken, index_plans=True
+        taken = _OWN_LINES + (CONNECTIONS if settings.relay == "on" else 0)
         )
         pool = await open_pool(dsn, options)
         stack.push_async_callback(pool.close)
@@ -126,9 +155,26 @@ async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerato
             Chore(name="give_back_strays", every=5.0, do=strays.give_back),
             Chore(name="tell_standing", every=15.0, do=TellStanding(upkeep, telemetry)),
         ]
-        yield Worker(
+        more += await stack.enter_async_context(
+            open_event_chores(
+                settings,
+                work=work,
+                versions=versions,
+                renderer=renderer,
+                keyring=keyring,
+                delivery=delivery,
+                registry=registry or CollectorRegistry(),
+                clock=clock,
+            )
+        )
+        relay: Relay | None = None
+        if settings.relay == "on":
+            relay, tell = await stack.enter_async_context(open_relay(settings, dsn, vault, telemetry, clock))
+            more.append(Chore(name="tell_relay_standing", every=15.0, do=tell))
+        worker = Worker(
             dispatcher=dispatcher,
             lease=lease,
             upkeep=Upkeep(store=upkeep, rescue=rescue, clock=clock, more=more),
             journal=journal,
         )
+        yield Crew(worker, relay) if relay else worker

@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command("up")(running.up)
 app.command("api")(running.api)
 app.command("worker")(running.worker)
+app.command("relay")(running.relay)
 app.command("migrate")(running.migrate)
 app.command("settings")(running.settings)
 app.command("send")(send.send)

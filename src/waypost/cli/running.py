@@ -8,22 +8,28 @@ from waypost.cli.options import hand_over, settable
 from waypost.settings import Settings, table
 
 
-@settable("api", "database", "mail", "worker", "log")
+@settable("api", "database", "mail", "worker", "relay", "log")
 def up(settings: Settings) -> None:
     """Start everything on this machine: database, API, worker and a catch-all mailbox. Ctrl-C stops it."""
     hand_over("waypost.cli.supervisor", settings)
 
 
-@settable("api", "database", "mail", "log")
+@settable("api", "database", "mail", "relay", "log")
 def api(settings: Settings) -> None:
     """Run one API process on a database that is ready (see `migrate`)."""
     hand_over("waypost.api", settings)
 
 
-@settable("database", "mail", "worker", "log")
+@settable("database", "mail", "worker", "relay", "log")
 def worker(settings: Settings) -> None:
     """Run one worker process on a database that is ready (see `migrate`)."""
     hand_over("waypost.workers", settings)
+
+
+@settable("database", "relay", "worker", "log")
+def relay(settings: Settings) -> None:
+    """Run a relay alone: it tells webhooks and brokers what has happened. Workers do so too, unless told not to."""
+    hand_over("waypost.workers.relay", settings)
 
 
 @settable("database")

@@ -24,6 +24,9 @@ class Purged(StrEnum):
     GATE_CHANGES = "gate_changes"
     NOTIFICATION_DEDUPE = "notification_dedupe"
     OUTBOX = "outbox"
+    OUTBOX_UNREAD = "outbox_unread"
+    PUBLISH_BACKLOG = "publish_backlog"
+    WEBHOOK_DELIVERIES = "webhook_deliveries"
     CONSUMED_EVENTS = "consumed_events"
     EVENT_FAILURES = "event_failures"
     TIMERS = "timers"
@@ -36,6 +39,9 @@ KEPT: Final = {
     Purged.GATE_CHANGES: timedelta(days=8),
     Purged.NOTIFICATION_DEDUPE: timedelta(0),
     Purged.OUTBOX: timedelta(days=7),
+    Purged.OUTBOX_UNREAD: timedelta(days=7),
+    Purged.PUBLISH_BACKLOG: timedelta(days=7),
+    Purged.WEBHOOK_DELIVERIES: timedelta(days=7),
     Purged.CONSUMED_EVENTS: timedelta(days=30),
     Purged.EVENT_FAILURES: timedelta(days=90),
     Purged.TIMERS: timedelta(days=90),

@@ -43,7 +43,25 @@ METRICS: Final[Mapping[str, Metric]] = {
         labels=("channel", "status", "reason"),
     ),
     "waypost_submit_seconds": Metric(
-        kind="histogram", where="api", sentence="Time of a submit: resolve, check, gate, queue."
+        kind="histogram", where="both", sentence="Time of a submit: resolve, check, gate, queue."
+    ),
+    "waypost_events_total": Metric(
+        kind="counter", where="both", sentence="Events, by what became of them.", labels=("outcome",)
+    ),
+    "waypost_events_pulled_total": Metric(
+        kind="counter",
+        where="worker",
+        sentence="Messages pulled from streams: taken in, to be tried again, or given up.",
+        labels=("outcome",),
+    ),
+    "waypost_timers_total": Metric(
+        kind="counter",
+        where="worker",
+        sentence="What became of due timers: the state, and the reason where one was skipped.",
+        labels=("state", "reason"),
+    ),
+    "waypost_timer_tick_seconds": Metric(
+        kind="histogram", where="worker", sentence="Time to fire all timers that were due."
     ),
     "waypost_claimed_total": Metric(kind="counter", where="worker", sentence="Notifications taken off the queue."),
     "waypost_claim_seconds": Metric(kind="histogram", where="worker", sentence="Time of a claim."),
@@ -77,6 +95,36 @@ METRICS: Final[Mapping[str, Metric]] = {
         where="worker",
         sentence="How long the longest waiting one has been due; 0 when none is.",
         labels=("channel", "priority"),
+    ),
+    "waypost_webhook_calls_total": Metric(
+        kind="counter",
+        where="worker",
+        sentence="Calls to webhook endpoints: the class of the answer (`2xx`, `5xx`), or why there was none.",
+        labels=("result",),
+    ),
+    "waypost_webhook_call_seconds": Metric(
+        kind="histogram", where="worker", sentence="From a call to a webhook endpoint to its answer."
+    ),
+    "waypost_webhook_deliveries_total": Metric(
+        kind="counter", where="worker", sentence="Deliveries that news and replays have become."
+    ),
+    "waypost_published_total": Metric(
+        kind="counter",
+        where="worker",
+        sentence="Events told to brokers, and those they would not take.",
+        labels=("publisher", "result"),
+    ),
+    "waypost_relay_waiting": Metric(
+        kind="gauge",
+        where="worker",
+        sentence="What the relay has still to do: unread batches of news by reader; as `calls`, endpoints that are due.",
+        labels=("reader",),
+    ),
+    "waypost_relay_oldest_seconds": Metric(
+        kind="gauge",
+        where="worker",
+        sentence="How long the oldest of it has waited; 0 when there is none.",
+        labels=("reader",),
     ),
     "waypost_workers_alive": Metric(kind="gauge", where="worker", sentence="Workers with a lease in force."),
     "waypost_default_partition_rows": Metric(
@@ -114,6 +162,21 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "worker_stopped": Action(level="info", sentence="A worker has stopped."),
     "chore_waits": Action(level="warning", sentence="A chore waits for the database."),
     "chore_failed": Action(level="error", sentence="A chore failed and is tried again at its next time."),
+    "relay_waits": Action(level="warning", sentence="The relay waits for the database."),
+    "relay_failed": Action(level="error", sentence="A step of the relay broke down and is tried again."),
+    "webhook_disabled": Action(
+        level="warning", sentence="A webhook endpoint was disabled: it is gone, or has failed for three days."
+    ),
+    "publisher_away": Action(level="warning", sentence="A broker takes nothing; its events wait in order."),
+    "publisher_forgotten": Action(
+        level="warning", sentence="No relay has published there for a week: nothing is kept for it any more."
+    ),
+    "publish_given_up": Action(level="error", sentence="A broker has refused an event for three days."),
+    "timers_failed": Action(level="error", sentence="A tenant's due timers broke down and are fired one by one."),
+    "timer_failed": Action(level="error", sentence="A timer broke down; it is tried again, ten times at most."),
+    "event_given_up": Action(level="error", sentence="A pulled event could not be taken in and is kept for people."),
+    "job_ended": Action(level="info", sentence="A job finished, failed or was cancelled: kind, state."),
+    "job_step_failed": Action(level="error", sentence="A step of a job broke down and is tried again a few times."),
     "partition_missing": Action(level="error", sentence="A partition for the coming months could not be made."),
     "render.child_lost": Action(level="warning", sentence="A content killed its render process and goes alone now."),
 }

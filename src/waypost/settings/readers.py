@@ -109,6 +109,12 @@ def database_url(value: str) -> Secret:
     return Secret(_url(value, "postgresql", "postgres"))
 
 
+def broker_urls(value: str) -> Secret:
+    for one in value.split(","):
+        _url(one.strip(), "nats", "tls", "redis", "rediss")
+    return Secret(value)
+
+
 def mail_url(value: str) -> Secret:
     return Secret(_url(value, "smtp", "smtps"))
 

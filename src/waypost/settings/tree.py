@@ -51,6 +51,7 @@ _API: Final = "api"
 _DATABASE: Final = "database"
 _MAIL: Final = "mail"
 _WORKER: Final = "worker"
+_RELAY: Final = "relay"
 _LOG: Final = "log"
 _CLIENT: Final = "client"
 _DEV_ENV: Final = "read from dev.env in the data directory"
@@ -118,8 +119,8 @@ class Settings:
         int, About(_DATABASE, readers.whole(2, 200), "How many database connections one API process keeps at most.")
     ] = 10
     worker_connections: Annotated[
-        int, About(_DATABASE, readers.whole(7, 200), "How many database connections one worker keeps at most.")
-    ] = 8
+        int, About(_DATABASE, readers.whole(10, 200), "How many database connections one worker keeps at most.")
+    ] = 11
 
     smtp_url: Annotated[
         Secret | None,
@@ -171,6 +172,51 @@ class Settings:
         About(
             _LOG,
             readers.choice("auto", "json", "pretty"),
+    relay: Annotated[
+        str,
+        About(
+            _RELAY,
+            readers.choice("on", "off"),
+            "Whether workers also tell webhooks and brokers what has happened; `off` where `waypost relay` does.",
+        ),
+    ] = "on"
+    publish: Annotated[
+        Secret | None,
+        About(
+            _RELAY,
+            readers.broker_urls,
+            "Brokers that are told every event: nats://host:4222, redis://host:6379/0, or both, separated by a comma.",
+            "none is told",
+        ),
+    ] = None
+    consume: Annotated[
+        Secret | None,
+        About(
+            _WORKER,
+            readers.broker_urls,
+            "Streams from which this worker pulls events: nats://host:4222?subject=…, redis://host:6379/0?stream=…, "
+            "separated by commas.",
+            "none is pulled from",
+        ),
+    ] = None
+    outbound_allow: Annotated[
+        tuple[str, ...],
+        About(
+            _RELAY,
+            readers.networks,
+            "Networks that are not public and that tenants may have called all the same, separated by commas.",
+            "public addresses only",
+        ),
+    ] = ()
+    webhook_http: Annotated[
+        str,
+        About(
+            _RELAY,
+            readers.choice("refuse", "allow"),
+            "Whether webhooks may go to public addresses by plain http; within WAYPOST_OUTBOUND_ALLOW they may.",
+        ),
+    ] = "refuse"
+
             "`json` for programs, `pretty` for people; `auto` is pretty on a terminal.",
         ),
     ] = "auto"

@@ -1,18 +1,52 @@
 """What a worker counts: the engine's telemetry as metrics of the catalogue in `kernel/telemetry.py`."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prometheus_client import CollectorRegistry
 
 from waypost.bootstrap.meters import counter, gauge, histogram
 from waypost.delivery.model import Closed, Settlement, Standing
 from waypost.delivery.ports import Composed, Withheld
+from waypost.outbox.webhook_model import Answer
 from waypost.workers.outcomes import OutcomeLog, reason_of, result_of
 
 
-class WorkerMetrics:
-    """Implements `delivery.ports.Telemetry`; every settlement also becomes a line of the log."""
+class RelayMetrics:
+    """Implements `outbox.ports.RelayTelemetry`."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._calls = counter(registry, "waypost_webhook_calls_total")
+        self._call_seconds = histogram(registry, "waypost_webhook_call_seconds")
+        self._deliveries = counter(registry, "waypost_webhook_deliveries_total")
+        self._published = counter(registry, "waypost_published_total")
+        self._relay_waiting = gauge(registry, "waypost_relay_waiting")
+        self._relay_oldest = gauge(registry, "waypost_relay_oldest_seconds")
+
+    def called(self, answers: Sequence[Answer]) -> None:
+        for answer in answers:
+            result = f"{answer.status // 100}xx" if answer.status else answer.fault.value if answer.fault else "none"
+            self._calls.labels(result).inc()
+            self._call_seconds.observe(answer.latency_ms / 1000)
+
+    def published(self, publisher: str, events: int, refused: int) -> None:
+        self._published.labels(publisher, "kept").inc(events)
+        if refused:
+            self._published.labels(publisher, "refused").inc(refused)
+
+    def expanded(self, deliveries: int) -> None:
+        self._deliveries.inc(deliveries)
+
+    def behind(self, waiting: Mapping[str, tuple[int, float]]) -> None:
+        self._relay_waiting.clear()
+        self._relay_oldest.clear()
+        for reader, (count, seconds) in waiting.items():
+            self._relay_waiting.labels(reader).set(count)
+            self._relay_oldest.labels(reader).set(seconds)
+
+
+class WorkerMetrics(RelayMetrics):
+    """Implements `delivery.ports.Telemetry` too; every settlement also becomes a line of the log."""
 
     def __init__(self, registry: CollectorRegistry, log: OutcomeLog | None = None) -> None:
         self._log = log

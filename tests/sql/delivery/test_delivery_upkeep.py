@@ -27,14 +27,39 @@ async def test_each_table_loses_what_is_past_its_time_and_nothing_else(office: A
                        ('{tenant}', 'for ever {old}', gen_random_uuid(), 1, gen_random_uuid(), null);
                 insert into outbox (tenant_id, kind, subject_id, at)
                 values ('{tenant}', 1, gen_random_uuid(), now() - {age});
+                insert into outbox_unread (tenant_id, reader, at, ids) values ('{tenant}', 1, now() - {age}, array[1]);
+                insert into publish_backlog
+                    (tenant_id, reader, subject_id, at, outbox_id, kind, n, tries, since, due)
+                values ('{tenant}', 1, gen_random_uuid(), now() - {age}, 1, 1, 0, 1, now(), now());
+                insert into webhook_endpoints (tenant_id, id, url, secret, events, description, status, created_at,
+                                               updated_at)
+                values ('{tenant}', gen_random_uuid(), 'u', 's', '{{*}}', '', 'enabled', now(), now());
+                insert into webhook_deliveries (tenant_id, id, endpoint_id, outbox_id, at, kind, subject_id, n, state,
+                                                due, give_up_at)
+                select e.tenant_id, first_id_of((now() - {age}) at time zone 'UTC'), e.id, 1, now(), 1, e.id, 0,
+                       'waiting', now(), now()
+                from webhook_endpoints e where e.tenant_id = '{tenant}' limit 1;
+                insert into webhook_attempts (tenant_id, delivery_id, n, at, latency_ms, answer)
+                select tenant_id, id, 1, now(), 1, '' from webhook_deliveries where tenant_id = '{tenant}'
+                on conflict do nothing;
                 """
             )
     worker = await office.worker()
     upkeep = Upkeep(store=worker.upkeep, rescue=worker.rescue(), clock=office.clock)
     await upkeep.purge_all()
     left = {table.value: await office.count(table.value) for table in Purged}
-    assert left == {"idempotency_keys": 2, "gate_changes": 2, "notification_dedupe": 6, "outbox": 2}
-    assert [await worker.upkeep.purge(what, kept) for what, kept in KEPT.items()] == [0, 0, 0, 0]
+    expected = {
+        "idempotency_keys": 2,
+        "gate_changes": 2,
+        "notification_dedupe": 6,
+        "outbox": 2,
+        "outbox_unread": 2,
+        "publish_backlog": 2,
+        "webhook_deliveries": 2,
+    }
+    assert left | expected == left
+    assert await office.count("webhook_attempts") == 2
+    assert not any([await worker.upkeep.purge(what, kept) for what, kept in KEPT.items()])
 
 
 async def test_a_purge_takes_a_bounded_bite(office: Any, monkeypatch: Any) -> None:

@@ -214,28 +214,28 @@ begin
 end
 $$;
 
--- Who has news that somebody has not been told, or that is due again for a broker? From one tenant on, then round, so
--- that nobody is always last. Walks from reader to reader along the index, never through their rows.
-create function waypost.unread_news(p_now timestamptz, p_after text, p_at_most integer)
-returns table (tenant_id text, reader smallint)
+-- Of whose news has a reader not been told everything, or is something due again for a broker? From one tenant on, then
+-- round, so that nobody is always last. Walks from tenant to tenant along the index, never through their rows.
+create function waypost.unread_news(p_reader integer, p_now timestamptz, p_after text, p_at_most integer)
+returns table (tenant_id text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
     return query
-    with recursive pair as (
-        (select u.tenant_id, u.reader from waypost.outbox_unread u order by u.tenant_id, u.reader limit 1)
+    with recursive one as (
+        (select u.tenant_id from waypost.outbox_unread u where u.reader = p_reader order by u.tenant_id limit 1)
         union all
         select n.tenant_id, n.reader from pair p
         cross join lateral (
-            select u.tenant_id, u.reader from waypost.outbox_unread u
-            where (u.tenant_id, u.reader) > (p.tenant_id, p.reader) order by u.tenant_id, u.reader limit 1) n
+            select u.tenant_id from waypost.outbox_unread u
+            where u.reader = p_reader and u.tenant_id > o.tenant_id order by u.tenant_id limit 1) n
     ), wanted as (
         select p.tenant_id, p.reader from pair p
         union
-        select b.tenant_id, b.reader from (
-            select x.tenant_id, x.reader from waypost.publish_backlog x where x.due <= p_now
+        select b.tenant_id from (
+            select x.tenant_id from waypost.publish_backlog x where x.reader = p_reader and x.due <= p_now
             order by x.due limit 1000) b
     )
     select w.tenant_id, w.reader from wanted w
@@ -321,6 +321,10 @@ begin
         when 'throttles' then
             return query select distinct o.tenant_id from (
                 select h.tenant_id from waypost.throttles h where h.touched_at < p_before
+        when 'outbox_unread' then
+            return query select distinct u.tenant_id from waypost.outbox_unread u where u.at < p_before limit p_at_most;
+        when 'publish_backlog' then
+            return query select distinct b.tenant_id from waypost.publish_backlog b where b.at < p_before limit p_at_most;
                 order by h.touched_at limit 10000) o limit p_at_most;
         when 'webhook_deliveries' then
             -- By the id's own time: a tenant's first delivery is its oldest.
@@ -369,6 +373,8 @@ grant execute on function waypost.due_jobs(integer), waypost.jobs_to_tidy(intege
 grant execute on function waypost.due_lanes(integer), waypost.next_lane_due(), waypost.sleeping_lanes(),
     waypost.due_suspects(integer), waypost.queue_standing(integer), waypost.lost_workers(interval), waypost.abandoned_claims(uuid),
     waypost.tenants_with_due_timers(timestamptz, text, integer, integer),
+    waypost.unread_news(integer, timestamptz, text, integer), waypost.due_webhooks(timestamptz, integer), waypost.open_replays(integer),
+    waypost.relay_standing(timestamptz, integer),
     waypost.tenants_to_purge(text, timestamptz, integer) to waypost_worker;
 
 reset role;

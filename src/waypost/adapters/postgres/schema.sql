@@ -969,6 +969,7 @@ create table outbox_unread (
     ids          bigint[] storage external not null,
     primary key (tenant_id, reader, id)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index outbox_unread_of_reader on outbox_unread (reader, tenant_id);
 comment on column outbox_unread.reader is '0: the tenant''s webhook endpoints; otherwise one of publishers';
 comment on column outbox_unread.id is 'grows with what is caused by what: one by one, never from a cache';
 
@@ -986,7 +987,7 @@ create table publish_backlog (
     due          timestamptz not null,
     primary key (tenant_id, reader, subject_id, at, outbox_id)
 );
-create index publish_backlog_due on publish_backlog (due);
+create index publish_backlog_due on publish_backlog (reader, due);
 
 create table webhook_endpoints (
     tenant_id        text not null references tenants (id),
@@ -1096,7 +1097,7 @@ create policy resolver on webhook_lanes for select to waypost_resolver using (tr
 create policy resolver on webhook_deliveries for select to waypost_resolver using (true);
 create policy resolver on webhook_replays for select to waypost_resolver using (true);
 grant select (tenant_id, reader, id, at) on outbox_unread to waypost_resolver;
-grant select (tenant_id, reader, due) on publish_backlog to waypost_resolver;
+grant select (tenant_id, reader, at, due) on publish_backlog to waypost_resolver;
 grant select (tenant_id, endpoint_id, due, busy_a, busy_b) on webhook_lanes to waypost_resolver;
 grant select (tenant_id, id) on webhook_deliveries to waypost_resolver;
 grant select (tenant_id, done) on webhook_replays to waypost_resolver;

@@ -89,6 +89,32 @@ using (select trigger_id, recipient_id, slot from throttles
        where tenant_id = $1 and touched_at < now() - $2::interval limit $3) old
 where h.tenant_id = $1 and h.trigger_id = old.trigger_id and h.recipient_id = old.recipient_id and h.slot = old.slot
 
+-- name: purge_outbox_unread
+-- tenant: row
+-- News that nobody came to read before it was purged itself: its reader is gone.
+delete from outbox_unread where tenant_id = $1 and id = any (array(
+    select u.id from outbox_unread u where u.tenant_id = $1 and u.at < now() - $2::interval limit $3))
+
+-- name: purge_publish_backlog
+-- tenant: row
+-- What a broker was still to be told when its news was purged.
+delete from publish_backlog b
+using (select reader, subject_id, at, outbox_id from publish_backlog
+       where tenant_id = $1 and at < now() - $2::interval limit $3) old
+where b.tenant_id = $1 and b.reader = old.reader and b.subject_id = old.subject_id and b.at = old.at
+  and b.outbox_id = old.outbox_id
+
+-- name: purge_webhook_deliveries
+-- tenant: row
+-- Deliveries as old as the news they are about, with the log of their calls, and replays that are done.
+with replays as (
+    delete from webhook_replays r where r.tenant_id = $1 and r.done and r.until < now() - $2::interval
+)
+delete from webhook_deliveries where tenant_id = $1 and id = any (array(
+    select d.id from webhook_deliveries d where d.tenant_id = $1
+      and d.id < (lpad(to_hex((extract(epoch from now() - $2::interval) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+    order by d.id limit $3))
+
 -- name: queue_standing
 -- tenant: all sums over all tenants through a definer function, naming none
 -- What waits, by channel and priority, and since when it has been due.

@@ -1,0 +1,20 @@
+-- name: notifications
+-- tenant: row
+-- What events about notifications are made of; the range beside the ids finds the partitions.
+select m.id, m.request_id, m.recipient_id, r.external_id, m.channel, m.category, m.reason, m.send_at, m.expires_at,
+       m.payload, r.data_key
+from notifications m
+join recipients r on r.tenant_id = m.tenant_id and r.id = m.recipient_id
+where m.tenant_id = $1 and m.id = any ($2::uuid[]) and m.id between $3 and $4
+
+-- name: attempt_reasons
+-- tenant: row
+-- Why attempts ended as they did.
+select a.notification_id, a.n, a.reason from attempts a
+where a.tenant_id = $1 and a.notification_id = any ($2::uuid[]) and a.notification_id between $3 and $4
+
+-- name: suppressions
+-- tenant: row
+-- What events about suppressions are made of.
+select id, channel, reason, source, notification_id, created_at, expires_at, released_at
+from suppressions where tenant_id = $1 and id = any ($2::uuid[])

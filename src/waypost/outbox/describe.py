@@ -1,0 +1,177 @@
+"""News in words: an event's id, its type, and its data, read from the record of what it is about."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from waypost.kernel.ids import id_at, moment_of, show
+from waypost.kernel.jsontypes import JsonValue
+from waypost.kernel.vault import DataKey, Keyring, SealBroken, TenantKey, place
+from waypost.kernel.work import Transaction
+from waypost.outbox.catalogue import (
+    CATALOGUE,
+    Data,
+    EventType,
+    NotificationData,
+    Subject,
+    SuppressionData,
+    WebhookEndpointData,
+)
+from waypost.outbox.model import OutboxKind, Told
+from waypost.outbox.ports import EndpointStore, NotificationFacts, SubjectStore, SuppressionFacts
+from waypost.outbox.webhook_model import StoredEndpoint
+
+_STATUS: Final = {
+    OutboxKind.NOTIFICATION_DISPATCHED: "dispatched",
+    OutboxKind.NOTIFICATION_DEFERRED: "queued",
+    OutboxKind.NOTIFICATION_FAILED: "failed",
+    OutboxKind.NOTIFICATION_SUPPRESSED: "suppressed",
+    OutboxKind.NOTIFICATION_CANCELLED: "cancelled",
+    OutboxKind.NOTIFICATION_EXPIRED: "expired",
+    OutboxKind.NOTIFICATION_UNCONFIRMED: "unconfirmed",
+}
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    """The one part of a notification's payload that is told; the rest is not even decoded."""
+
+    metadata: dict[str, JsonValue] = {}
+
+
+_read_metadata: Final = msgspec.msgpack.Decoder(_Metadata).decode
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    id: str
+    type: EventType
+    told: Told
+    subject: str
+    """Its public id."""
+    data: Data
+
+
+def event_id(tenant_id: str, told: Told) -> str:
+    """The same for every endpoint, every try and every replay, because it is made of what happened."""
+    said = f"{tenant_id}\n{told.subject_id}\n{told.kind}\n{told.n}\n{told.sequence}".encode()
+    return show("evt", id_at(told.at, hashlib.sha256(said).digest()[:10]))
+
+
+class Describe:
+    def __init__(self, *, subjects: SubjectStore, endpoints: EndpointStore, keyring: Keyring) -> None:
+        self._subjects = subjects
+        self._endpoints = endpoints
+        self._keyring = keyring
+
+    async def __call__(self, tx: Transaction, news: Sequence[Told]) -> Sequence[Event | None]:
+        """One for each, in order; None where nothing is left to tell: its record is gone, or nobody is to know."""
+        ids: dict[Subject, list[UUID]] = {}
+        for told in news:
+            if (entry := CATALOGUE.get(told.kind)) is not None:
+                ids.setdefault(entry.subject, []).append(told.subject_id)
+        records = await self._records(tx, ids)
+        reasons = await self._reasons(tx, news)
+        key = await self._keyring.of(tx) if Subject.NOTIFICATION in ids else None
+        opened: dict[UUID, dict[str, JsonValue]] = {}
+        described: list[Event | None] = []
+        for told in news:
+            entry, record = CATALOGUE.get(told.kind), records.get(told.subject_id)
+            data: Data | None = None
+            match record:
+                case NotificationFacts() if key is not None:
+                    if record.id not in opened:
+                        opened[record.id] = _metadata(record, key, tx.tenant_id)
+                    data = _notification(told, record, reasons.get((record.id, told.n)), opened[record.id])
+                case SuppressionFacts():
+                    data = _suppression(told, record)
+                case StoredEndpoint():
+                    data = _endpoint(told, record)
+                case _:
+                    pass
+            if entry is None or data is None:
+                described.append(None)
+                continue
+            subject = show(entry.subject, told.subject_id)
+            described.append(Event(id=event_id(tx.tenant_id, told), type=entry, told=told, subject=subject, data=data))
+        return described
+
+    async def _records(
+        self, tx: Transaction, ids: Mapping[Subject, list[UUID]]
+    ) -> dict[UUID, NotificationFacts | SuppressionFacts | StoredEndpoint]:
+        found: dict[UUID, NotificationFacts | SuppressionFacts | StoredEndpoint] = {}
+        if wanted := ids.get(Subject.NOTIFICATION):
+            found.update(await self._subjects.notifications(tx, wanted))
+        if wanted := ids.get(Subject.SUPPRESSION):
+            found.update(await self._subjects.suppressions(tx, wanted))
+        if wanted := ids.get(Subject.WEBHOOK_ENDPOINT):
+            found.update(await self._endpoints.by_ids(tx, wanted))
+        return found
+
+    async def _reasons(self, tx: Transaction, news: Sequence[Told]) -> Mapping[tuple[UUID, int], str | None]:
+        """Attempts are asked only about events that have a reason."""
+        wanted = [
+            told.subject_id
+            for told in news
+            if told.n and told.kind in _STATUS and told.kind != OutboxKind.NOTIFICATION_DISPATCHED
+        ]
+        return await self._subjects.attempt_reasons(tx, wanted) if wanted else {}
+
+
+def _metadata(record: NotificationFacts, key: TenantKey, tenant_id: str) -> dict[str, JsonValue]:
+    if record.data_key is None:
+        return {}
+    try:
+        owner: DataKey = key.unwrap(record.data_key, place("data_key", tenant_id, record.recipient_id))
+        return _read_metadata(owner.open(record.payload, place("payload", tenant_id, record.id))).metadata
+    except (SealBroken, msgspec.DecodeError):
+        return {}
+
+
+def _notification(
+    told: Told, record: NotificationFacts, attempt_reason: str | None, metadata: dict[str, JsonValue]
+) -> NotificationData:
+    dispatched = told.kind == OutboxKind.NOTIFICATION_DISPATCHED
+    deferred = told.kind == OutboxKind.NOTIFICATION_DEFERRED
+    return NotificationData(
+        sequence=told.sequence,
+        notification_id=show("ntf", record.id),
+        request_id=show("req", record.request_id),
+        recipient_id=record.external_id,
+        channel=record.channel.word,
+        category=record.category.word,
+        status=_STATUS[OutboxKind(told.kind)],
+        reason=None if dispatched else attempt_reason or (None if deferred else record.reason),
+        attempt=told.n or None,
+        created_at=moment_of(record.id),
+        send_at=record.send_at,
+        expires_at=record.expires_at,
+        metadata=metadata,
+    )
+
+
+def _suppression(told: Told, record: SuppressionFacts) -> SuppressionData:
+    return SuppressionData(
+        sequence=told.sequence,
+        suppression_id=show("sup", record.id),
+        channel=record.channel.word,
+        reason=record.reason,
+        source=record.source,
+        notification_id=show("ntf", record.notification_id) if record.notification_id else None,
+        created_at=record.created_at,
+        expires_at=record.expires_at,
+        released_at=record.released_at if told.kind == OutboxKind.SUPPRESSION_RELEASED else None,
+    )
+
+
+def _endpoint(told: Told, record: StoredEndpoint) -> WebhookEndpointData:
+    return WebhookEndpointData(
+        sequence=told.sequence,
+        webhook_endpoint_id=show("whe", record.id),
+        status=record.status.value,
+        reason=record.disabled_reason.value if record.disabled_reason else None,
+        disabled_at=record.disabled_at,
+    )
