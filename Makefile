@@ -3,7 +3,7 @@
 #   make up       start everything on this machine: make up ARGS="--port 8810 --data-dir /some/dir"
 #   make test     run every test: make test ARGS="tests/unit -k gate"
 #   make check    what continuous integration runs: format, lint, types, imports, then every test
-#   make chaos    pull plugs at random for two minutes and count: make chaos ARGS="--seconds 600 --seed 7"
+#   make chaos    pull plugs at random for two minutes and count: make chaos ARGS="--sends 50000 --seed 7"
 #   make fmt      format the code and sort its imports
 #   make bench    measure beside references on this machine: make bench ARGS="email claim", ARGS=--quick to try
 #   make docs     write the pages that are made from the code

@@ -1,6 +1,6 @@
 """`make chaos`: a bounded random matrix of faults over a Waypost under load, and a table of what became of it all.
 
-python -m benchmarks.chaos [--seconds 120] [--seed N] [--workers 2]
+python -m benchmarks.chaos [--seconds 120 | --sends 50000] [--seed N] [--workers 2]
 """
 
 import argparse
@@ -62,7 +62,8 @@ class Load:
         return self._stage.sink.number_taken
 
 
-def run(seconds: float, seed: int, workers: int) -> bool:
+def run(seconds: float, seed: int, workers: int, sends: int | None = None) -> bool:
+    """Until so many seconds have passed or, where a number is given, so many messages have been accepted."""
     chance = random.Random(seed)
     with open_stage() as stage:
         callers = {category: stage.tenant(category) for category in _CATEGORIES}
@@ -72,7 +73,9 @@ def run(seconds: float, seed: int, workers: int) -> bool:
         load = Load(stage, callers, chance)
         begun = time.monotonic()
         load.start()
-        while time.monotonic() < begun + seconds and load.failure is None:
+        while load.failure is None and (
+            time.monotonic() < begun + seconds if sends is None else len(load.sent) < sends
+        ):
             time.sleep(chance.uniform(0.2, 1.5))
             fault = faults.one()
             done[fault] += 1
@@ -149,10 +152,11 @@ def _say(line: str) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(prog="chaos", description=__doc__)
     options.add_argument("--seconds", type=float, default=120)
+    options.add_argument("--sends", type=int, help="go on until so many are accepted, however long it takes")
     options.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     options.add_argument("--workers", type=int, default=2)
     chosen = options.parse_args()
-    sys.exit(0 if run(chosen.seconds, chosen.seed, chosen.workers) else 1)
+    sys.exit(0 if run(chosen.seconds, chosen.seed, chosen.workers, chosen.sends) else 1)
 
 
 if __name__ == "__main__":

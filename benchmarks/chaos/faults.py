@@ -9,7 +9,10 @@ from uuid import UUID
 
 import psutil
 
-from benchmarks.chaos.stage import LEASE, Running, Stage
+from benchmarks.chaos.crash_points import POINTS
+from benchmarks.chaos.stage import LEASE, NotInTimeError, Running, Stage, eventually
+
+_PATIENCE = 5.0
 
 
 class Faults:
@@ -21,6 +24,7 @@ class Faults:
         self.stopped: set[UUID] = set()
         self.all: tuple[tuple[int, Callable[[], None]], ...] = (
             (6, self.kill_a_worker),
+            (3, self.let_a_worker_die_at_a_named_point),
             (3, self.kill_the_api),
             (2, self.restart_the_database),
             (2, self.stop_a_worker_beyond_its_lease),
@@ -47,6 +51,15 @@ class Faults:
         self._stage.sink.behave(hold=False)
         self._pause(0.5)
         self._replace(worker)
+
+    def let_a_worker_die_at_a_named_point(self) -> None:
+        point = f"{self._chance.choice(list(POINTS))}:{self._chance.randint(1, 20)}"
+        doomed = self._stage.start_worker(crash=point, wait=False)
+        with suppress(NotInTimeError):
+            eventually(lambda: not doomed.alive, f"a death at {point}", _PATIENCE)
+        doomed.id = self._stage.signed_on_as(doomed)
+        self._stage.workers.remove(doomed)
+        self._kill(doomed)
 
     def kill_the_api(self) -> None:
         self._stage.api.kill()

@@ -2,7 +2,8 @@
 
     python -m benchmarks.chaos.odd_host waypost.workers LEASE_SECONDS SKEW_SECONDS
 
-SIGUSR1 makes the host's clock jump forward by ten minutes, SIGUSR2 back by as much.
+SIGUSR1 makes the host's clock jump forward by ten minutes, SIGUSR2 back by as much. `crash_points` says how the process
+is made to die at a chosen place.
 """
 
 import dataclasses
@@ -12,6 +13,7 @@ import sys
 import time
 from datetime import datetime, timedelta, tzinfo
 
+from benchmarks.chaos.crash_points import set_trap
 from waypost.bootstrap import process
 from waypost.kernel import clock
 from waypost.settings import Settings, load
@@ -44,6 +46,7 @@ def main() -> None:
         return dataclasses.replace(load(), lease=lease)
 
     process.load = load_with_lease
+    set_trap()
     sys.argv = [module]
     runpy.run_module(module, run_name="__main__")
 

@@ -8,10 +8,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import parse_qs, quote, urlsplit
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -19,6 +20,8 @@ import httpx
 import psutil
 
 from benchmarks.chaos.caller import Caller
+from benchmarks.chaos.crash_points import VARIABLE as CRASH
+from benchmarks.chaos.lossy_line import LossyLine
 from benchmarks.chaos.recording import ROOT, RecordingSink
 from waypost.adapters.embedded.server import EmbeddedServer
 from waypost.bootstrap.household import make_platform_key
@@ -128,14 +131,30 @@ class Stage:
             return http.get("/readyz").status_code == 200
         return False
 
-    def start_worker(self, *, lease: float = LEASE, skew: float = 0.0, wait: bool = True, **settings: Any) -> Running:
-        """One more worker; `skew` is by how many seconds its host's clock is wrong."""
+    def start_worker(
+        self, *, lease: float = LEASE, skew: float = 0.0, wait: bool = True, crash: str = "", **settings: Any
+    ) -> Running:
+        """One more worker; `skew` is by how many seconds its host's clock is wrong, `crash` where it is to die."""
         worker = self._start(
-            "worker", "benchmarks.chaos.odd_host", "waypost.workers", str(lease), str(skew), **settings
+            "worker",
+            "benchmarks.chaos.odd_host",
+            "waypost.workers",
+            str(lease),
+            str(skew),
+            surroundings={CRASH: crash},
+            **settings,
         )
         self.workers.append(worker)
         if wait:
             self.know(worker)
+        return worker
+
+    def start_doomed_worker(self, crash: str, **settings: Any) -> Running:
+        """A worker that has died at the named point by itself."""
+        worker = self.start_worker(crash=crash, wait=False, **settings)
+        eventually(lambda: not worker.alive, f"a death at {crash}")
+        self.workers.remove(worker)
+        worker.id = self.signed_on_as(worker)
         return worker
 
     def know(self, worker: Running) -> UUID:
@@ -144,13 +163,14 @@ class Stage:
         def look() -> UUID | None:
             if not worker.alive:
                 raise AssertionError(f"the worker ended: {self.log('worker')[-2000:]}")
-            found = self.query(
-                "select id from waypost.workers where pid = $1 order by id desc limit 1", worker.process.pid
-            )
-            return found[0]["id"] if found else None
+            return self.signed_on_as(worker)
 
         worker.id = eventually(look, "a worker that signs on")
         return worker.id
+
+    def signed_on_as(self, worker: Running) -> UUID | None:
+        found = self.query("select id from waypost.workers where pid = $1 order by id desc limit 1", worker.process.pid)
+        return found[0]["id"] if found else None
 
     def stop_workers(self) -> None:
         for worker in self.workers:
@@ -158,7 +178,9 @@ class Stage:
                 worker.stop()
         self.workers.clear()
 
-    def _start(self, name: str, *command: str, **settings: Any) -> Running:
+    def _start(
+        self, name: str, *command: str, surroundings: Mapping[str, str] | None = None, **settings: Any
+    ) -> Running:
         chosen = dataclasses.replace(self.settings, **settings)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
         with self._log_file(name).open("ab") as log:
@@ -166,7 +188,7 @@ class Stage:
                 subprocess.Popen(
                     [sys.executable, "-m", *command],
                     cwd=ROOT,
-                    env={**environment, **chosen.environment()},
+                    env={**environment, **chosen.environment(), **(surroundings or {})},
                     stderr=log,
                 )
             )
@@ -206,6 +228,19 @@ class Stage:
 
     def start_database(self) -> None:
         asyncio.run(self.server.start())
+
+    @contextmanager
+    def lossy_line(self) -> Iterator[tuple[LossyLine, Secret]]:
+        """Another way to the database, and the URL of who goes by it."""
+        asked = parse_qs(urlsplit(self._administrator).query)
+        [home], [port] = asked["host"], asked.get("port", ["5432"])
+        name = f".s.PGSQL.{port}"
+        with tempfile.TemporaryDirectory(prefix="wpl-") as folder:
+            line = LossyLine(Path(folder) / name, Path(home) / name)
+            try:
+                yield line, Secret(self._administrator.replace(quote(home, safe=""), quote(folder, safe="")))
+            finally:
+                line.close()
 
     def query(self, statement: str, *arguments: object) -> list[Any]:
         """As the superuser: to look, and to hold things up."""

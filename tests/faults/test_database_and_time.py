@@ -24,7 +24,7 @@ def _finish(stage: Stage, caller: Caller) -> None:
     eventually(lambda: not caller.unfinished(), "an end for all")
 
 
-def test_a_database_away_for_several_leases_between_accept_and_settle_doubles_nothing(
+def test_a_database_away_for_ten_leases_between_accept_and_settle_doubles_nothing(
     stage: Stage, caller: Caller, people: People
 ) -> None:
     """The worker knows what was answered and waits with it; the other may not judge it by a lease that could not be
@@ -35,11 +35,35 @@ def test_a_database_away_for_several_leases_between_accept_and_settle_doubles_no
     eventually(lambda: stage.sink.held, "messages on the wire")
     stage.stop_database(signal.SIGINT)
     stage.sink.behave_well()
-    time.sleep(3 * LEASE)
+    time.sleep(10 * LEASE)
     stage.start_database()
     _finish(stage, caller)
 
     assert all(worker.alive for worker in workers)
+    account = take_account(stage, sent, [caller])
+    assert account.broken([], 0) == []
+    assert account.states == {"dispatched": 60}
+    assert account.doubled.total() == account.in_doubt.total() == 0
+
+
+@pytest.mark.parametrize("lost", [("there",), ("back",), ("there", "back")])
+def test_packets_lost_on_the_way_to_the_database_double_nothing(
+    stage: Stage, caller: Caller, people: People, lost: tuple[str, ...]
+) -> None:
+    """The worker can neither settle nor renew its lease, and nobody else is there to judge it."""
+    with stage.lossy_line() as (line, url):
+        stage.sink.behave(hold=True)
+        worker = stage.start_worker(database_url=url, batch_size=20)
+        sent = _send(caller, people, 30)
+        eventually(lambda: stage.sink.held, "messages on the wire")
+        line.lose(*lost)
+        stage.sink.behave_well()
+        time.sleep(3 * LEASE)
+        line.heal()
+        _finish(stage, caller)
+        assert worker.alive
+        stage.stop_workers()
+
     account = take_account(stage, sent, [caller])
     assert account.broken([], 0) == []
     assert account.states == {"dispatched": 60}
