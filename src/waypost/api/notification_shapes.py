@@ -99,7 +99,10 @@ class NewNotification(Shape):
         ),
     ] = "all"
     after: Annotated[str, Meta(description="With `until_seen`: how long to wait.", examples=["10m"])] | None = None
-    category: Annotated[CategoryWord, Meta(description="A template's own category wins.")] | None = None
+    category: Annotated[
+        CategoryWord, Meta(description="Where neither template nor topic says it; another than theirs is refused.")
+    ] | None = None
+    topic: Annotated[str, Meta(max_length=64, description="One of your topics; a template's own wins.")] | None = None
     priority: PriorityWord = "normal"
     send_at: Annotated[Moment, Meta(description="Not before; now where it is left out.")] | None = None
     expires_at: Annotated[Moment, Meta(description="Not after; what is late ends as `expired`.")] | None = None
@@ -194,6 +197,7 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         template=body.template,
         variables=body.variables,
         category=CATEGORIES[body.category] if body.category else None,
+        topic=body.topic,
         priority=PRIORITIES[body.priority],
         send_at=body.send_at,
         expires_at=body.expires_at,

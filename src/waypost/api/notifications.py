@@ -62,6 +62,7 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
             *CONTENT_CODES,
             "ambiguous_recipient",
             "before_send_at",
+            "category_mismatch",
             "channel_or_channels",
             "content_or_template",
             "duplicate",
@@ -70,7 +71,9 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
             "in_the_past",
             "invalid_variables",
             "too_far_ahead",
+            "topic_mismatch",
             "unknown_template",
+            "unknown_topic",
         ],
     },
     body_example={

@@ -40,10 +40,21 @@ _TITLES: Final = {
 }
 _PATH_PARAMETERS: Final[Mapping[str, str]] = {
     "id": "The id, as it was given.",
-    "key": "The template's key.",
+    "key": "The key of a template or a topic.",
+    "tag": "A tag, as it was given.",
     "channel": "The channel, such as `email`.",
-    "number": "The version's number.",
+    "semver": "The version, such as `1.0.0`.",
+    "delivery_id": "The id of a delivery, `whd_…`.",
     "address_id": "The address's id, `adr_…`.",
+    "inbox": "The inbox's key, such as `main`.",
+    "post": "The post's id, `pst_…`.",
+}
+
+
+_NEEDS: Final = {
+    "key": "Needs a key, with any scope.",
+    "recipient": "Needs a recipient's token.",
+    "proof": "Needs an id with its proof.",
 }
 
 

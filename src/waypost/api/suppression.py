@@ -4,11 +4,12 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from waypost.api.endpoint import Call, Endpoint, endpoint
+from waypost.api.endpoint import Call, Endpoint, Raw, endpoint
 from waypost.api.shapes import ChannelWord, Listing, Moment, NoBody, NoQuery, PageQuery, Shape, ShownChannel
 from waypost.kernel import ids
 from waypost.kernel.tenancy import Permission
 from waypost.kernel.vocabulary import CHANNELS
+from waypost.suppression.desk import Order
 from waypost.suppression.model import Suppression, SuppressionReason
 
 
@@ -16,7 +17,9 @@ class NewSuppression(Shape):
     address: Annotated[str, Meta(examples=["noreply@example.com"])]
     channel: ChannelWord = "email"
     reason: SuppressionReason = SuppressionReason.MANUAL
-    expires_at: Moment | None = None
+    expires_at: Annotated[Moment, Meta(description="Null: until it is released.")] | None = None
+    topic: Annotated[str, Meta(max_length=64, description="Of an opt-out; null for all marketing.")] | None = None
+    notes: Annotated[str, Meta(max_length=1000)] | None = None
 
 
 class SuppressionView(Shape):
@@ -29,6 +32,32 @@ class SuppressionView(Shape):
     created_at: Moment
     expires_at: Moment | None
     released_at: Moment | None
+    released_by: Annotated[str, Meta(description="The key, or the recipient's own word.")] | None
+    topic: Annotated[str, Meta(description="Of an opt-out; null for all marketing.")] | None
+    notes: str | None
+
+
+class SuppressionsCsv(Shape):
+    csv: Annotated[
+        str,
+        Meta(
+            max_length=2_000_000,
+            description="The first line names the columns: address, channel, reason, topic, expires_at, notes.",
+        ),
+    ]
+
+
+class RowFault(Shape):
+    row: int
+    code: str
+    message: str
+
+
+class ImportView(Shape):
+    taken: int
+    refused: int
+    faults: Annotated[list[RowFault], Meta(description="The first hundred.")]
+    ignored_columns: list[str]
 
 
 _SUPPRESSION: Final = {
@@ -41,6 +70,9 @@ _SUPPRESSION: Final = {
     "created_at": "2026-01-15T12:00:00Z",
     "expires_at": None,
     "released_at": None,
+    "released_by": None,
+    "topic": None,
+    "notes": None,
 }
 
 
@@ -53,22 +85,24 @@ _SUPPRESSION: Final = {
     answer=SuppressionView,
     status=201,
     audited=True,
-    refusals={422: ["in_the_past", "invalid_address"]},
+    refusals={422: ["in_the_past", "invalid_address", "not_an_opt_out"]},
     body_example={"channel": "email", "address": "noreply@example.com", "reason": "manual"},
     answer_example=_SUPPRESSION,
 )
 async def create_suppression(call: Call[NewSuppression, NoQuery]) -> SuppressionView:
-    """Answers what is in force now: a graver reason that stands is kept."""
+    """Answers what is in force now: a graver reason that stands is kept, and nothing ends sooner than it did.
+
+    A platform key that names no tenant suppresses for all of them."""
     new = call.body
-    standing = await call.app.suppressions.suppress(
-        call.tx,
-        call.scope,
+    order = Order(
         channel=CHANNELS[new.channel],
         address=new.address,
         reason=new.reason,
         expires_at=new.expires_at,
+        notes=new.notes,
+        topic=new.topic,
     )
-    return _suppression(standing)
+    return _suppression(await call.app.suppressions.suppress(call.tx, call.scope, order))
 
 
 @endpoint(
@@ -101,7 +135,63 @@ async def release_suppression(call: Call[NoBody, NoQuery]) -> None:
     await call.app.suppressions.release(call.tx, call.scope, call.id("sup"))
 
 
-ENDPOINTS: Final[tuple[Endpoint, ...]] = (create_suppression, list_suppressions, release_suppression)
+@endpoint(
+    "GET",
+    "/v1/suppressions/{id}",
+    Permission.SUPPRESSIONS_READ,
+    summary="Read a suppression",
+    answer=SuppressionView,
+    answer_example=_SUPPRESSION,
+)
+async def get_suppression(call: Call[NoBody, NoQuery]) -> SuppressionView:
+    """Also one that was released: it stays as the record of who took it back."""
+    return _suppression(await call.app.suppressions.get(call.tx, call.scope, call.id("sup")))
+
+
+@endpoint(
+    "POST",
+    "/v1/suppressions/import",
+    Permission.SUPPRESSIONS_WRITE,
+    summary="Import suppressions",
+    body=SuppressionsCsv,
+    answer=ImportView,
+    audited=True,
+    refusals={422: ["invalid_csv", "missing_column", "too_many"]},
+    body_example={"csv": "address,reason\nnoreply@example.com,manual\n"},
+    answer_example={"taken": 1, "refused": 0, "faults": [], "ignored_columns": []},
+)
+async def import_suppressions(call: Call[SuppressionsCsv, NoQuery]) -> ImportView:
+    """Up to 10,000 rows. Good rows are kept, bad ones reported; nothing is ever released this way."""
+    taken = await call.app.wishes.suppression_table.take_in(call.tx, call.scope, call.body.csv)
+    return ImportView(
+        taken=taken.taken,
+        refused=taken.refused,
+        faults=[RowFault(row=fault.row, code=fault.code, message=fault.message) for fault in taken.faults],
+        ignored_columns=list(taken.ignored),
+    )
+
+
+@endpoint(
+    "GET",
+    "/v1/suppressions/export",
+    Permission.SUPPRESSIONS_READ,
+    summary="Export suppressions",
+    media_type="text/csv; charset=utf-8",
+)
+async def export_suppressions(call: Call[NoBody, NoQuery]) -> Raw:
+    """The newest 100,000 in force, as CSV that no spreadsheet runs. Addresses are masked: only hashes are kept."""
+    text = await call.app.wishes.suppression_table.give_out(call.tx, call.scope)
+    return Raw(content=text.encode(), media_type="text/csv; charset=utf-8")
+
+
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (
+    create_suppression,
+    list_suppressions,
+    import_suppressions,
+    export_suppressions,
+    get_suppression,
+    release_suppression,
+)
 
 
 def _suppression(suppression: Suppression) -> SuppressionView:
@@ -115,4 +205,7 @@ def _suppression(suppression: Suppression) -> SuppressionView:
         created_at=suppression.created_at,
         expires_at=suppression.expires_at,
         released_at=suppression.released_at,
+        released_by=suppression.released_by,
+        topic=suppression.topic or None,
+        notes=suppression.notes,
     )

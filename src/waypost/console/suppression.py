@@ -7,6 +7,7 @@ from waypost.kernel import ids
 from waypost.kernel.errors import Refused
 from waypost.kernel.tenancy import Permission
 from waypost.kernel.vocabulary import Channel
+from waypost.suppression.desk import Order
 from waypost.suppression.model import SuppressionReason
 
 _PAGE: Final = 50
@@ -24,9 +25,8 @@ async def suppress(visit: Visit) -> Shown:
     reason = reasons.get(visit.given("reason"), SuppressionReason.MANUAL)
     address = visit.given("address")
     try:
-        await visit.app.suppressions.suppress(
-            visit.tx, visit.scope, channel=Channel.EMAIL, address=address, reason=reason
-        )
+        order = Order(channel=Channel.EMAIL, address=address, reason=reason)
+        await visit.app.suppressions.suppress(visit.tx, visit.scope, order)
     except Refused as refusal:
         return await _listing(visit, address=address, trouble=refusal.detail, status=refusal.status)
     return Redirect(to="/suppressions")

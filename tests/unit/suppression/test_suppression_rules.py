@@ -15,6 +15,7 @@ def test_a_complaint_outranks_a_bounce_and_everything_outranks_a_rate_limit() ->
         "hard_bounce",
         "invalid_address",
         "manual",
+        "soft_bounce",
         "rate_limit",
         "opt_out",
     ]
