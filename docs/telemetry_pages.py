@@ -32,7 +32,7 @@ def metrics_page() -> str:
         parts.extend(
             f"| `{name}` | {about.kind} | {', '.join(about.labels)} | {about.sentence} |\n"
             for name, about in METRICS.items()
-            if about.where == where
+            if about.where in (where, "both")
         )
     return "".join(parts)
 

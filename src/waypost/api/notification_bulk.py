@@ -135,6 +135,9 @@ def show_bulk(answer: BulkAnswer) -> BulkView:
 def _show_item(index: int, answer: Accepted | Refused) -> BulkItemView:
     if isinstance(answer, Accepted):
         return BulkItemView(index=index, notifications=show_accepted(answer).notifications)
-    problems = [FieldProblem(pointer=each.pointer, code=each.code, message=each.message) for each in answer.errors]
-    error = ItemRefusal(status=answer.status, code=answer.code, detail=answer.detail, errors=problems)
-    return BulkItemView(index=index, error=error)
+    return BulkItemView(index=index, error=show_refusal(answer))
+
+
+def show_refusal(refusal: Refused) -> ItemRefusal:
+    problems = [FieldProblem(pointer=each.pointer, code=each.code, message=each.message) for each in refusal.errors]
+    return ItemRefusal(status=refusal.status, code=refusal.code, detail=refusal.detail, errors=problems)

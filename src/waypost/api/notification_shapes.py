@@ -26,6 +26,7 @@ from waypost.kernel.errors import refuse
 from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, PRIORITIES
 from waypost.notifications.model import (
     Accepted,
+    AcceptedNotification,
     Detail,
     Filter,
     Once,
@@ -247,16 +248,17 @@ def filter_of(query: NotificationQuery) -> Filter:
 def show_accepted(accepted: Accepted) -> AcceptedView:
     return AcceptedView(
         request_id=ids.show("req", accepted.request_id),
-        notifications=[
-            AcceptedNotificationView(
-                id=ids.show("ntf", one.id),
-                recipient_id=one.recipient_id,
-                channel=one.channel.word,
-                status=one.status.word,
-                reason=one.reason,
-            )
-            for one in accepted.notifications
-        ],
+        notifications=[show_notification(one) for one in accepted.notifications],
+    )
+
+
+def show_notification(one: AcceptedNotification) -> AcceptedNotificationView:
+    return AcceptedNotificationView(
+        id=ids.show("ntf", one.id),
+        recipient_id=one.recipient_id,
+        channel=one.channel.word,
+        status=one.status.word,
+        reason=one.reason,
     )
 
 

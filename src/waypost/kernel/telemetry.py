@@ -14,7 +14,7 @@ SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Metric:
     kind: Literal["counter", "gauge", "histogram"]
-    where: Literal["api", "worker"]
+    where: Literal["api", "worker", "both"]
     sentence: str
     labels: tuple[str, ...] = ()
 
@@ -38,7 +38,7 @@ METRICS: Final[Mapping[str, Metric]] = {
     "waypost_http_in_flight": Metric(kind="gauge", where="api", sentence="Requests being read or answered."),
     "waypost_accepted_total": Metric(
         kind="counter",
-        where="api",
+        where="both",
         sentence="Notifications accepted, by what the gate said: a status, and a reason where it stopped them.",
         labels=("channel", "status", "reason"),
     ),

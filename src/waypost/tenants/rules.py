@@ -105,7 +105,7 @@ def standing(status: TenantStatus, carried: frozenset[Permission]) -> Withheld |
         return Withheld(permissions=carried - READING, code="tenant_suspended", message=message)
     if status is TenantStatus.ONBOARDING:
         message = "This tenant is still being set up: it cannot send until it is active."
-        withheld = carried & {Permission.NOTIFICATIONS_SEND}
+        withheld = carried & {Permission.NOTIFICATIONS_SEND, Permission.EVENTS_SEND}
         return Withheld(permissions=withheld, code="tenant_onboarding", message=message)
     return None
 

@@ -1,0 +1,57 @@
+"""What a worker does for events besides sending: fires timers, and pulls from streams where it is told to."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+
+from waypost.adapters.postgres.delivery import PgDelivery
+from waypost.adapters.postgres.work import PgWork
+from waypost.bootstrap.consumers import consumers_of
+from waypost.bootstrap.event_metrics import EventMetrics
+from waypost.bootstrap.events import join_firing, join_intake
+from waypost.bootstrap.submit_metrics import SubmitMetrics
+from waypost.bootstrap.submitting import join_submit
+from waypost.delivery.upkeep import Chore
+from waypost.kernel.clock import Clock
+from waypost.kernel.vault import Keyring
+from waypost.settings import Settings
+from waypost.templates.ports import Renderer
+from waypost.templates.versions import Versions
+
+_TICK: Final = 1.0
+_AGAIN: Final = 5.0
+"""Seconds before a stream that broke off is read again."""
+
+
+@asynccontextmanager
+async def open_event_chores(
+    settings: Settings,
+    *,
+    work: PgWork,
+    versions: Versions,
+    renderer: Renderer,
+    keyring: Keyring,
+    delivery: PgDelivery,
+    registry: CollectorRegistry,
+    clock: Clock,
+) -> AsyncGenerator[list[Chore]]:
+    telemetry = EventMetrics(registry)
+    joined = join_submit(
+        versions=versions,
+        renderer=renderer,
+        keyring=keyring,
+        delivery=delivery,
+        telemetry=SubmitMetrics(registry),
+        clock=clock,
+    )
+    firing = join_firing(work=work, joined=joined, delivery=delivery, keyring=keyring, telemetry=telemetry, clock=clock)
+    async with AsyncExitStack() as stack:
+        chores = [Chore(name="fire_timers", every=_TICK, do=firing.tick)]
+        if settings.consume is not None:
+            intake = join_intake(work=work, joined=joined, keyring=keyring, telemetry=telemetry, clock=clock)
+            for consumer in consumers_of(settings.consume, intake, clock):
+                stack.push_async_callback(consumer.close)
+                chores.append(Chore(name="consume", every=_AGAIN, do=consumer.run))
+        yield chores

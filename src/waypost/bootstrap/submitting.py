@@ -1,0 +1,63 @@
+"""The one way in for messages, joined to its stores: the API's, and the worker's for what falls due there."""
+
+from dataclasses import dataclass
+
+from waypost.adapters.postgres.delivery import PgDelivery
+from waypost.adapters.postgres.escalations import PgEscalationStore
+from waypost.adapters.postgres.notifications import PgNotifications
+from waypost.adapters.postgres.outbox import PgOutbox
+from waypost.adapters.postgres.preferences import PgTopics
+from waypost.adapters.postgres.recipients import PgAddressStore, PgRecipientStore
+from waypost.adapters.postgres.timers import PgTimerStore
+from waypost.kernel.clock import Clock
+from waypost.kernel.vault import Keyring
+from waypost.notifications.choose import ContentChooser
+from waypost.notifications.keep import Keeper
+from waypost.notifications.ports import SubmitTelemetry
+from waypost.notifications.render_check import RenderCheck
+from waypost.notifications.submit import Submit
+from waypost.recipients.people import People
+from waypost.recipients.resolve import Resolver
+from waypost.templates.ports import Renderer
+from waypost.templates.versions import Versions
+from waypost.triggers.escalate import Escalations
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JoinedSubmit:
+    submit: Submit
+    people: People
+    resolver: Resolver
+    escalations: Escalations
+
+
+def join_submit(
+    *,
+    versions: Versions,
+    renderer: Renderer,
+    keyring: Keyring,
+    delivery: PgDelivery,
+    telemetry: SubmitTelemetry,
+    clock: Clock,
+) -> JoinedSubmit:
+    notifications, recipients, addresses = PgNotifications(), PgRecipientStore(), PgAddressStore()
+    people = People(recipients=recipients, addresses=addresses, keyring=keyring, clock=clock)
+    resolver = Resolver(people=people, recipients=recipients, addresses=addresses, keyring=keyring, clock=clock)
+    escalations = Escalations(
+        timers=PgTimerStore(),
+        store=PgEscalationStore(),
+        notifications=notifications,
+        delivery=delivery,
+        clock=clock,
+    )
+    submit = Submit(
+        contents=ContentChooser(versions=versions, renderer=renderer, topics=PgTopics()),
+        resolver=resolver,
+        rendering=RenderCheck(renderer),
+        delivery=delivery,
+        keeper=Keeper(store=notifications, delivery=delivery, outbox=PgOutbox(), clock=clock),
+        escalation=escalations,
+        telemetry=telemetry,
+        clock=clock,
+    )
+    return JoinedSubmit(submit=submit, people=people, resolver=resolver, escalations=escalations)
