@@ -22,7 +22,7 @@ MOST_THROTTLED: Final = 100
 ADMIN_TAGS: Final = ("role:admin", "role:owner")
 PRIMARY: Final = Path("primary", ("data", "recipient"))
 _EVENT_TYPE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}\Z")
-_KEY: Final = re.compile(r"[A-Za-z0-9._:/-]{1,300}\Z")
+_KEY: Final = re.compile(r"[A-Za-z0-9._:/+-]{1,300}\Z")
 _TAG: Final = re.compile(r"\S(?:.{0,62}\S)?\Z")
 _CLOCK: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])\Z")
 _DAY: Final = 86_400
@@ -55,7 +55,7 @@ def compile_spec(spec: TriggerSpec, key: str) -> Rule:
         message = "An event type has 1 to 128 letters, digits or characters of `._:/-`, such as `booking.created`."
         faults.add("/event_type", "invalid_event_type", message)
     if not _KEY.match(key):
-        faults.add("/key", "invalid_key", "A key has 1 to 300 letters, digits or characters of `._:/-`.")
+        faults.add("/key", "invalid_key", "A key has 1 to 300 letters, digits or characters of `._:/+-`.")
     tells = _tells(spec, faults)
     sends = _sends(spec, faults) if spec.template is not None else None
     if sends is None and tells is None and not faults.found:
