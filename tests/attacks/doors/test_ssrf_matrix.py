@@ -1,7 +1,7 @@
 """17. Nothing a tenant writes makes Waypost connect to a place of the tenant's choice.
 
-So far a tenant can name no such place at all, and this test keeps it so: the field that first takes one has to be added
-to the matrix below, and to go through the guard that resolves, judges and connects to the address it judged.
+Only the fields named below take one, and each goes through the guard that resolves, judges and connects to the address
+it judged (`tests/unit/adapters/outbound/test_guard.py`). A field that is not listed here must not name a place.
 """
 
 import re
@@ -12,7 +12,7 @@ SUSPICIOUS = re.compile(
     r"url|uri|host|endpoint|server|callback|webhook|proxy|bucket|smtp|imap|issuer|link|port\b", re.I
 )
 # Fields of requests that name a place to connect to. Each must be listed with the test that proves its guard.
-GUARDED: dict[str, str] = {}
+GUARDED: dict[str, str] = {"url": "test_webhooks_to_private_places_are_refused_and_never_called"}
 
 
 def places(host_port: int) -> list[str]:
@@ -66,4 +66,18 @@ def test_places_in_every_value_are_never_called(fortress: Any, listener: Any) ->
         caller("POST", "/v1/notifications", body | {"from": f"a@{host}", "reply_to": f"a@{host}"})
     count = len(places(0))
     fortress.eventually(lambda: sum(b"<ssrf-" in mail.people[0] for mail in list(fortress.sink.mail)) >= count)
+    assert listener.calls == []
+
+
+def test_webhooks_to_private_places_are_refused_and_never_called(fortress: Any, listener: Any) -> None:
+    caller = fortress.tenant("ssrf-hooks")
+    for place in places(listener.port):
+        for scheme in ("http", "https"):
+            body = {"url": place.replace("http", scheme, 1), "events": ["*"]}
+            refused = caller("POST", "/v1/webhook-endpoints", body)
+            assert refused.status_code == 422, (place, refused.text)
+            assert refused.json()["code"] in ("url_private", "url_unresolvable"), (place, refused.text)
+            assert refused.json()["errors"][0]["pointer"] == "/url"
+            assert place.split("/")[2] not in refused.text, "a refusal never repeats the value"
+    assert caller.all("/v1/webhook-endpoints") == []
     assert listener.calls == []

@@ -13,7 +13,7 @@ import pytest
 ULID = "01KF0M7Q8Z6Y5X4W3V2T1S0R9Q"
 ABSENT = {
     "notifications": f"ntf_{ULID}", "requests": f"req_{ULID}", "api-keys": f"key_{ULID}", "suppressions": f"sup_{ULID}",
-    "mailbox": f"mbx_{ULID}", "recipients": "nobody-here", "tenants": "nobody-here",
+    "mailbox": f"mbx_{ULID}", "webhook-endpoints": f"whe_{ULID}", "recipients": "nobody-here", "tenants": "nobody-here",
 }  # fmt: skip
 # What makes something of the id it is given, and so never says that it is unknown.
 MAKES = {"put_recipient"}
@@ -34,7 +34,13 @@ def belongings(fortress: Any, wall_b: Any) -> dict[str, str]:
     suppression = wall_b.ok("POST", "/v1/suppressions", {"address": "b-no@hush.example"})
     key = wall_b.ok("POST", "/v1/api-keys", {"name": "n", "scopes": ["recipients:read"]})
     fortress.secrets.append(key["secret"])
+    # A public address that nothing of this tenant will ever be sent to.
+    hook = wall_b.ok("POST", "/v1/webhook-endpoints",
+                     {"url": "https://8.8.8.8/never", "events": ["webhook_endpoint.disabled"]})  # fmt: skip
+    fortress.secrets.append(hook["secret"])
     return {
+        "webhook-endpoints": hook["id"],
+        "delivery_id": f"whd_{ULID}",
         "notifications": sent["notifications"][0]["id"],
         "requests": sent["request_id"],
         "recipients": "b-user",
