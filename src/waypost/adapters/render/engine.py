@@ -123,6 +123,9 @@ def refusal_of(
     """What stopped the template, by part, line and kind. `source` is what the error's place refers to, if known."""
     pointer = f"/{part}"
     if isinstance(error, Unsuitable):
+        absent = _absent(source, context) if error.is_missing else []
+        if len(absent) == 1 and _PATH.match(absent[0]):
+            return RenderRefused("missing_variable", f"The {part} uses `{absent[0]}`, which was not given.", pointer)
         code = "missing_variable" if error.is_missing else "render_failed"
         return RenderRefused(code, f"The {part} {error.text}.", pointer)
     place = f"Line {error.line} of {part}" if error.line else f"The {part}"
@@ -156,12 +159,18 @@ def _syntax_detail(error: minijinja.TemplateError) -> str:
 def _missing_name(error: minijinja.TemplateError, source: str | None, context: JsonObject) -> str | None:
     if source is None:
         return None
-    try:
-        names = make_environment().undeclared_variables_in_str(source)
-        absent = sorted(names - context.keys() - make_environment().globals.keys())
-    except minijinja.TemplateError:
-        return None
+    absent = _absent(source, context)
     spot = _spot(source.encode(), error.range)
     if _PATH.match(spot) and (not absent or spot.partition(".")[0] in absent):
         return spot
     return absent[0] if len(absent) == 1 and _PATH.match(absent[0]) else None
+
+
+def _absent(source: str | None, context: JsonObject) -> list[str]:
+    """The top-level names that the source reads and the context lacks."""
+    environment = make_environment()
+    try:
+        names = environment.undeclared_variables_in_str(source or "")
+    except minijinja.TemplateError:
+        return []
+    return sorted(names - context.keys() - environment.globals.keys())

@@ -41,7 +41,7 @@ _MOST_LOCAL_BYTES: Final = 4 * 1024 * 1024
 _MOST_OUTPUT_BYTES: Final = 4 * 1024 * 1024
 
 _PATH: Final = re.compile(r"[A-Za-z_][\w-]{0,63}(?:\.[\w-]{1,64}){0,8}\Z", re.ASCII)
-_NAME_IN_MESSAGE: Final = re.compile(r"'([^']{1,300})' is undefined")
+_NAME_IN_MESSAGE: Final = re.compile(r"'?([\w.-]{1,300})'? is undefined\Z")
 # They print without the node that escapes, or reach for other templates.
 _REMOVED: Final = ("include", "render")
 _REMOVED_FROM_JSON: Final = ("cycle", "increment", "decrement", "tablerow")
@@ -200,8 +200,10 @@ def _refusal(error: LiquidError | Unsuitable, part: str) -> RenderRefused:
     if isinstance(error, LiquidSyntaxError):
         return RenderRefused("template_syntax", f"{place} has a syntax error: {str(error.message)[:200]}.", pointer)
     if isinstance(error, UndefinedError):
-        found = _NAME_IN_MESSAGE.search(str(error.message))
-        name = f"`{found[1]}`, which" if found and _PATH.match(found[1]) else "a value that"
+        found = _NAME_IN_MESSAGE.match(str(error.message))
+        # A name that the template computed may be somebody's value.
+        is_written = found and error.token and _PATH.match(found[1]) and found[1] in error.token.source
+        name = f"`{found[1]}`, which" if found and is_written else "a value that"
         return RenderRefused("missing_variable", f"{place} uses {name} was not given.", pointer)
     sentence = next((words for kind, words in _SENTENCES.items() if isinstance(error, kind)), "cannot be rendered")
     return RenderRefused("render_failed", f"{place} {sentence}.", pointer)

@@ -132,7 +132,7 @@ class _Press:
             html = mjml_to_html(html, slots, locale=source.locale, direction=source.direction, pointer=pointer)
         MarkupScan(slots, Dress(), "/body").run(html)
         html = with_language(inline_css(html, slots, "/body"), source.locale, source.direction)
-        return slots.restore(with_preheader(html, preheader, slots))
+        return slots.finish(with_preheader(html, preheader, slots))
 
 
 def _filled(layout: str, body: str) -> str:

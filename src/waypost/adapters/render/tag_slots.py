@@ -13,18 +13,16 @@ from waypost.adapters.render.refusal import RenderRefused
 from waypost.templates.model import Profile
 
 _STRING: Final = r""""(?:\\.|[^"\\])*+"|'(?:\\.|[^'\\])*+'"""
-_RAW: Final = r"\{%[-+]?\s*raw\s*[-+]?%\}.*?\{%[-+]?\s*endraw\s*[-+]?%\}"
+_CLOSERS: Final = {"{{": "}}", "{%": "%}", "{#": "#}"}
+_OPENER: Final = {Profile.JINJA: re.compile(r"\{[{%#]"), Profile.LIQUID: re.compile(r"\{[{%]")}
 # The lexer of Jinja knows strings, the one of Liquid does not.
-_TAGS: Final = {
-    Profile.JINJA: re.compile(
-        rf"{_RAW}|\{{#.*?#\}}|\{{\{{(?:[^\"'}}]|{_STRING}|\}}(?!\}}))*+\}}\}}|\{{%(?:[^\"'%]|{_STRING}|%(?!\}}))*+%\}}",
-        re.DOTALL,
-    ),
-    Profile.LIQUID: re.compile(
-        rf"{_RAW}|\{{%-?\s*comment\s*-?%\}}.*?\{{%-?\s*endcomment\s*-?%\}}|\{{\{{.*?\}}\}}|\{{%.*?%\}}", re.DOTALL
-    ),
+_WITH_STRINGS: Final = {
+    "{{": re.compile(rf"(?:[^\"'}}]|{_STRING}|\}}(?!\}}))*+\}}\}}", re.DOTALL),
+    "{%": re.compile(rf"(?:[^\"'%]|{_STRING}|%(?!\}}))*+%\}}", re.DOTALL),
 }
-_COMMENT: Final = re.compile(r"\{#|\{%-?\s*comment\b")
+_VERBATIM: Final = {Profile.JINJA: ("raw",), Profile.LIQUID: ("raw", "comment", "doc")}
+_BRACE: Final = re.compile(r"\{(?=[{%#])")
+_STYLE: Final = re.compile(r"<(style|script)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
 _VERB: Final = re.compile(r"\{%[-+]?\s*(\w+)")
 MOST_TAGS: Final = 20_000
 
@@ -40,7 +38,7 @@ class Slots:
     def __init__(self, profile: Profile) -> None:
         # Nobody can write such a word by accident, or on purpose.
         self._head = f"wp{secrets.token_hex(6)}n"
-        self._tags = _TAGS[profile]
+        self._profile = profile
         self._slots: list[_Slot] = []
         self.word = re.compile(rf"{self._head}(\d+)q")
         self._commented = re.compile(rf"<!--({self._head}\d+q)-->")
@@ -50,7 +48,16 @@ class Slots:
 
     def hide(self, source: str) -> str:
         """The source with a word for each tag. Comments of the template language are left out."""
-        return self._tags.sub(self._hide_tag, source)
+        pieces, position, endless = list[str](), 0, set[str]()
+        while opener := _OPENER[self._profile].search(source, position):
+            end = self._end_of(source, opener, endless)
+            pieces.append(source[position : opener.start()])
+            pieces.append(
+                source[opener.start() : end] if end == opener.end() else self._word(source[opener.start() : end])
+            )
+            position = end
+        pieces.append(source[position:])
+        return "".join(pieces)
 
     def keep(self, text: str) -> str:
         """A word for a whole piece of markup that must not be touched."""
@@ -78,6 +85,16 @@ class Slots:
     def restore(self, text: str) -> str:
         return self._shown.sub(lambda found: self._slots[int(found[1] or found[2] or found[3])].text, text)
 
+    def finish(self, html: str) -> str:
+        """The template: tags in their places, and nothing else that could be read as one. An entity or an escape that
+        an author wrote to show braces has become braces by now."""
+        pieces, position = list[str](), 0
+        for sheet in _STYLE.finditer(html):
+            pieces += [_BRACE.sub("&#123;", html[position : sheet.start()]), _BRACE.sub("{ ", sheet[0])]
+            position = sheet.end()
+        pieces.append(_BRACE.sub("&#123;", html[position:]))
+        return self.restore("".join(pieces))
+
     def check_kept(self, before: str, after: str, what: str, pointer: str) -> None:
         """Whatever was done in between, nothing may be lost and what steers may not move."""
         if self.steering(before) != self.steering(after):
@@ -89,12 +106,30 @@ class Slots:
                 shown = self._slots[int(found[1])].text[:60]
                 raise RenderRefused("tag_misplaced", f"{what} has no place for `{shown}` where it stands.", pointer)
 
-    def _hide_tag(self, found: re.Match[str]) -> str:
-        text = found[0]
-        if _COMMENT.match(text):
+    def _end_of(self, source: str, opener: re.Match[str], endless: set[str]) -> int:
+        """Where the tag ends; right behind its opening where it never does. Looks for no end twice."""
+        sign = opener[0]
+        if sign in endless:
+            return opener.end()
+        known = _WITH_STRINGS.get(sign) if self._profile is Profile.JINJA else None
+        exact = known.match(source, opener.end()) if known else None
+        end = exact.end() if exact else source.find(_CLOSERS[sign], opener.end()) + 2
+        if end < opener.end() + 2:
+            endless.add(sign)
+            return opener.end()
+        verb = _VERB.match(source, opener.start(), end)
+        if verb and verb[1] in _VERBATIM[self._profile] and verb[1] not in endless:
+            closing = re.compile(rf"\{{%[-+]?\s*end{verb[1]}\s*[-+]?%\}}").search(source, end)
+            if closing is None:
+                endless.add(verb[1])
+            return closing.end() if closing else end
+        return end
+
+    def _word(self, tag: str) -> str:
+        verb = _VERB.match(tag)
+        if tag.startswith("{#") or (verb and verb[1] in {"comment", "doc"} and self._profile is Profile.LIQUID):
             return ""
-        prints = text.startswith("{{") or re.match(r"\{%[-+]?\s*raw\b", text) is not None
-        return self._new(_Slot(text, prints))
+        return self._new(_Slot(tag, prints=tag.startswith("{{") or (verb is not None and verb[1] == "raw")))
 
     def _new(self, slot: _Slot) -> str:
         if len(self._slots) >= MOST_TAGS:

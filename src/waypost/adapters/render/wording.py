@@ -1,6 +1,7 @@
 """What the filters of `speech` say, in the words of CLDR. Loaded only in render children that need it."""
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from decimal import Decimal, InvalidOperation
@@ -9,7 +10,7 @@ from typing import Final, cast
 from babel import Locale
 from babel.dates import format_date, format_datetime, format_time, format_timedelta
 from babel.lists import format_list
-from babel.numbers import format_currency, format_decimal, get_currency_precision
+from babel.numbers import NumberPattern, format_currency, format_decimal, get_currency_precision
 
 from waypost.adapters.render.locales import Atlas
 from waypost.adapters.render.moments import STYLES, local, read_clock, read_moment, read_pattern
@@ -129,9 +130,7 @@ def _number(voice: _Voice, value: object, decimals: object = None) -> str:
 
 
 def _percent(voice: _Voice, value: object, decimals: object = 0) -> str:
-    places = _places(decimals)
-    pattern = voice.locale.percent_formats[cast(str, None)]
-    return pattern.apply(_number_of(value), voice.locale, force_frac=(places, places))
+    return _in_pattern(voice.locale.percent_formats[cast(str, None)], _number_of(value), decimals, voice.locale)
 
 
 def _plural(voice: _Voice, value: object, one: object = None, other: object = None, **forms: object) -> str:
@@ -173,8 +172,13 @@ def _number_of(value: object) -> Decimal:
 def _plain_number(locale: Locale, number: Decimal, decimals: object) -> str:
     if decimals is None:
         return format_decimal(number, locale=locale)
-    places = _places(decimals)
-    return locale.decimal_formats[cast(str, None)].apply(number, locale, force_frac=(places, places))
+    return _in_pattern(locale.decimal_formats[cast(str, None)], number, decimals, locale)
+
+
+def _in_pattern(usual: NumberPattern, number: Decimal, decimals: object, locale: Locale) -> str:
+    places, pattern = _places(decimals), copy(usual)
+    pattern.frac_prec = (places, places)
+    return pattern.apply(number, locale)
 
 
 def _places(decimals: object) -> int:
