@@ -15,8 +15,9 @@ import msgspec
 import pytest
 from litestar.types import ASGIApp
 
+from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
-from waypost.adapters.postgres.tenants import PgTenantStore
+from waypost.adapters.postgres.tenants import PgKeyring, PgTenantStore
 from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import open_master_key
@@ -26,7 +27,10 @@ from waypost.api.refusals import refusals_of
 from waypost.api.server import server_of
 from waypost.bootstrap import App
 from waypost.bootstrap.api import open_app
+from waypost.bootstrap.jobs import join_job_runner
+from waypost.jobs.run import JobRunner
 from waypost.kernel.clock import SystemClock
+from waypost.kernel.ids import mint
 from waypost.kernel.tenancy import PLATFORM, PLATFORM_ONLY, Permission
 from waypost.kernel.vocabulary import TenantMode
 from waypost.settings import Secret, Settings
@@ -183,3 +187,14 @@ async def acme(anonymous: Api) -> Api:
 @pytest.fixture
 async def globex(anonymous: Api) -> Api:
     return await anonymous.make_tenant("globex")
+
+
+@pytest.fixture
+async def job_runner(app: App, database: Any) -> AsyncIterator[JobRunner]:
+    """What a worker does about jobs, with a worker's role."""
+    options = PoolOptions(application_name="test worker", min_size=0, max_size=3, index_plans=True)
+    pool, line = await open_pool(database.worker, options), Line(database.worker, options)
+    keyring = PgKeyring(LocalVault(open_master_key(app.settings.master_key_path, create=False)))
+    yield join_job_runner(line=line, work=PgWork(pool), keyring=keyring, clock=app.clock, worker_id=mint(app.clock))
+    await line.close()
+    pool.terminate()

@@ -1,7 +1,9 @@
 """One request through one endpoint: who asks, what they may, what they sent, then the use case in one transaction."""
 
+import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,18 +12,20 @@ from litestar import Request
 from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
 from litestar.response.base import ASGIResponse
+from litestar.response.streaming import ASGIStreamingResponse
 
 from waypost.api.bulk_body import read_items
-from waypost.api.endpoint import Call, Endpoint, Raw, Versioned
+from waypost.api.endpoint import Call, Endpoint, Raw, Streamed, Versioned
 from waypost.api.json_body import check_media_type, read_body, read_parameters
 from waypost.api.problem import ProblemAnswer, answer_of, internal_answer
 from waypost.api.request_log import log_unexpected
 from waypost.api.request_parts import bearer_of, expected_version_of, idempotency_key_of, query_of, tenant_of
 from waypost.api.request_record import RequestRecord, record_of
-from waypost.api.shapes import NoBody
+from waypost.api.shapes import NoBody, NoQuery
+from waypost.api.upload_body import OptionsQuery, read_upload
 from waypost.bootstrap import App
 from waypost.kernel import ids
-from waypost.kernel.errors import NotFound, WaypostError
+from waypost.kernel.errors import MalformedRequest, NotFound, WaypostError
 
 AnyRequest = Request[None, None, State]
 REPLAYED_HEADER: Final = "Idempotency-Replayed"
@@ -36,13 +40,16 @@ class Answer:
     body: bytes
     media_type: str
     headers: Mapping[str, str]
+    parts: AsyncIterator[bytes] | None = None
+    """A file that is read while it goes out, in place of the body."""
 
 
 def handler_of(endpoint: Endpoint, app: App) -> HTTPRouteHandler:
     async def handle(request: AnyRequest) -> ASGIResponse:
         record = record_of(request.scope)
         try:
-            return _shown(await _serve(endpoint, app, request, record))
+            serve = _serve_upload if endpoint.is_upload else _serve
+            return _shown(await serve(endpoint, app, request, record))
         except WaypostError as refusal:
             if refusal.status == WaypostError.status:
                 log_unexpected(refusal, record)
@@ -108,6 +115,49 @@ async def _serve(endpoint: Endpoint, app: App, request: AnyRequest, record: Requ
         raise NotFound(_NOTHING_HERE) from missing
 
 
+async def _serve_upload(endpoint: Endpoint, app: App, request: AnyRequest, record: RequestRecord) -> Answer:
+    """Brings a file, which is kept as it comes; the use case runs in one transaction once it is complete."""
+    scope = await app.access.authenticate(bearer_of(request.headers), tenant_of(request.headers), record.request_id)
+    record.tenant = scope.tenant_id
+    record.key_id = ids.show("key", scope.key_id)
+    if endpoint.permission is not None:
+        scope.demand(endpoint.permission)
+    query = read_parameters(query_of(request.scope["query_string"]), OptionsQuery)
+    key = idempotency_key_of(request.headers)
+    upload = await app.imports.open_upload(scope)
+    try:
+        content_type = request.headers.get("content-type", "")
+        body = await read_upload(content_type, _pieces_of(request), upload, query.options, endpoint.body_shape)
+        async with app.work.begin(scope.tenant_id) as tx:
+            if key is not None:
+                said = msgspec.json.encode(body.options) + upload.sha256.encode()
+                stored = await app.idempotency.claim(
+                    tx, key, f"{endpoint.method} {endpoint.path}", hashlib.sha256(said).digest()
+                )
+                if stored is not None:
+                    await app.imports.abandon(upload)
+                    return _replayed(endpoint, stored.status, stored.body)
+            call = Call(app=app, scope=scope, tx=tx, path={}, body=body, query=NoQuery(), idempotency_key=key)
+            answer = _formed(endpoint, await endpoint.run(call))
+            if key is not None:
+                await app.idempotency.keep(tx, key, answer.status, answer.body)
+            return answer
+    except BaseException:
+        with suppress(Exception):
+            await asyncio.shield(app.imports.abandon(upload))
+        raise
+
+
+async def _pieces_of(request: AnyRequest) -> AsyncIterator[bytes]:
+    more = True
+    while more:
+        message = await request.receive()
+        if message["type"] != "http.request":
+            raise MalformedRequest("The body broke off.", code="incomplete_body")
+        yield message["body"]
+        more = message["more_body"]
+
+
 def _path_of(request: AnyRequest) -> Mapping[str, str]:
     for value in request.path_params.values():
         if len(value) > _LONGEST_SEGMENT or not value.isprintable():
@@ -142,6 +192,11 @@ def _formed(endpoint: Endpoint, given: object) -> Answer:
     if isinstance(given, Raw):
         headers["content-disposition"] = "attachment"
         return Answer(status=endpoint.status, body=given.content, media_type=given.media_type, headers=headers)
+    if isinstance(given, Streamed):
+        headers["content-disposition"] = "attachment"
+        return Answer(
+            status=endpoint.status, body=b"", media_type=given.media_type, headers=headers, parts=given.parts
+        )
     body = b"" if given is None else msgspec.json.encode(given)
     return Answer(status=endpoint.status, body=body, media_type=endpoint.media_type, headers=headers)
 
@@ -151,6 +206,13 @@ def _replayed(endpoint: Endpoint, status: int, body: bytes) -> Answer:
 
 
 def _shown(answer: Answer) -> ASGIResponse:
+    if answer.parts is not None:
+        return ASGIStreamingResponse(
+            iterator=answer.parts,
+            status_code=answer.status,
+            media_type=answer.media_type,
+            headers={**_ALWAYS, **answer.headers},
+        )
     return ASGIResponse(
         body=answer.body,
         status_code=answer.status,

@@ -3,13 +3,14 @@
 Routing, authentication, the OpenAPI document and the tests that walk over all routes read the same declaration.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args, get_origin
 from uuid import UUID
 
 from waypost.api.bulk_body import Items
 from waypost.api.shapes import NoBody, NoQuery
+from waypost.api.upload_body import Uploaded
 from waypost.bootstrap import App
 from waypost.kernel import ids
 from waypost.kernel.errors import NotFound
@@ -60,6 +61,14 @@ class Raw:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Streamed:
+    """A file, read part by part while it goes out."""
+
+    parts: AsyncIterator[bytes]
+    media_type: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Endpoint:
     method: Method
     path: str
@@ -99,9 +108,14 @@ class Endpoint:
         return get_origin(self.body) is Items
 
     @property
+    def is_upload(self) -> bool:
+        """Takes a file: `Uploaded[shape of its options]`."""
+        return get_origin(self.body) is Uploaded
+
+    @property
     def body_shape(self) -> type[Any]:
-        """Of the body, or of each of its items."""
-        return get_args(self.body)[0] if self.is_bulk else self.body
+        """Of the body, or of each of its items, or of what is said about a file."""
+        return get_args(self.body)[0] if self.is_bulk or self.is_upload else self.body
 
 
 Use: TypeAlias = Callable[[Call[Body, Query]], Awaitable[object]]

@@ -21,6 +21,7 @@ from waypost.api.metrics import HttpMetrics
 from waypost.api.problem import answer_of
 from waypost.api.request_log import send_problem
 from waypost.api.request_record import record_of
+from waypost.api.upload_body import UPLOAD_BYTES
 from waypost.kernel.errors import MalformedRequest, RateLimited, TooLarge, Unavailable, WaypostError
 
 Who = TypeVar("Who")
@@ -47,6 +48,11 @@ class Limits:
     bulk_bytes: int = BULK_BYTES
     bulks: int = BULKS_AT_ONCE
     """Of those paths that take many items, requests being read or answered at a time."""
+    file_bytes: int = UPLOAD_BYTES
+    file_seconds: float = 900.0
+    """For a whole file; its pieces must come within `body_seconds` of each other."""
+    files: int = 8
+    """Of those paths that take a file, requests at a time."""
 
 
 class Limited:
@@ -58,11 +64,14 @@ class Limited:
         origin: Origin,
         metrics: HttpMetrics,
         bulk_paths: Set[str] = frozenset(),
+        file_paths: Set[str] = frozenset(),
     ) -> None:
         self._app = app
         self._limits = limits
         self._bulk_paths = bulk_paths
         self._bulks = 0
+        self._file_paths = file_paths
+        self._files = 0
         self._origin = origin
         self._metrics = metrics
         self._address = _Places[str]()
@@ -84,6 +93,9 @@ class Limited:
             await self._app(scope, receive, send)
             return
         address = self._origin.of(scope)
+        if request.has_body and scope["path"] in self._file_paths:
+            await self._take_file(request, address, scope, receive, send)
+            return
         is_bulk = scope["path"] in self._bulk_paths
         most = self._limits.bulk_bytes if is_bulk else self._limits.body_bytes
         try:
@@ -113,6 +125,30 @@ class Limited:
             await self._answer(body, scope, receive, send)
         finally:
             self._in_flight -= 1
+
+    async def _take_file(self, request: "_Head", address: str, scope: HTTPScope, receive: Receive, send: Send) -> None:
+        """Handed on piece by piece: a file is bounded in size and time, and never held whole."""
+        try:
+            self._check_head(request, self._limits.file_bytes)
+            self._check_room(address, request.key, is_bulk=False)
+            if self._files >= self._limits.files:
+                raise Unavailable("The server is reading too many files; try again.", code="overloaded")
+        except WaypostError as refusal:
+            await self._turn_away(refusal, scope, send)
+            return
+        incoming = _Incoming(receive, send, most=self._limits.file_bytes, seconds=self._limits.body_seconds)
+        self._files += 1
+        try:
+            with self._address.place(address), self._key.place(request.key):
+                async with asyncio.timeout(self._limits.file_seconds):
+                    await self._app(scope, incoming.receive, incoming.send)
+        except TimeoutError:
+            if incoming.has_answered:
+                raise
+            refusal = RequestTimeout(f"The file did not arrive within {self._limits.file_seconds:g} s.")
+            await self._turn_away(refusal, scope, send)
+        finally:
+            self._files -= 1
 
     def _check_head(self, request: "_Head", most: int) -> None:
         if request.encoding not in (b"", b"identity"):
@@ -170,6 +206,7 @@ class Limited:
     async def _answer(self, body: bytes, scope: HTTPScope, receive: Receive, send: Send) -> None:
         given = False
         started = False
+        deadline = asyncio.timeout(self._limits.handler_seconds)
 
         async def receive_whole() -> HTTPReceiveMessage:
             nonlocal given
@@ -182,8 +219,10 @@ class Limited:
             nonlocal started
             started = True
             await send(message)
+            if message["type"] == "http.response.body" and message.get("more_body", False):
+                # A file goes on as long as its reader does.
+                deadline.reschedule(asyncio.get_running_loop().time() + self._limits.handler_seconds)
 
-        deadline = asyncio.timeout(self._limits.handler_seconds)
         try:
             async with deadline:
                 await self._app(scope, receive_whole, send_noting)
@@ -204,6 +243,39 @@ class Limited:
 
 def _too_large(most: int) -> TooLarge:
     return TooLarge(f"The body may have at most {most} bytes.", code="body_too_large")
+
+
+class _Incoming:
+    """A body on its way through. Who is refused before it is read to the end also loses the connection."""
+
+    def __init__(self, receive: Receive, send: Send, *, most: int, seconds: float) -> None:
+        self._receive = receive
+        self._send = send
+        self._left = most
+        self._most = most
+        self._seconds = seconds
+        self._is_read = False
+        self.has_answered = False
+
+    async def receive(self) -> HTTPReceiveMessage:
+        try:
+            async with asyncio.timeout(self._seconds):
+                message: HTTPReceiveMessage = await self._receive()  # pyright: ignore[reportAssignmentType] - http only
+        except TimeoutError:
+            raise RequestTimeout(f"Nothing of the body came for {self._seconds:g} s.") from None
+        if message["type"] == "http.request":
+            self._left -= len(message["body"])
+            self._is_read = not message.get("more_body", False)
+            if self._left < 0:
+                raise _too_large(self._most)
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.has_answered = True
+            if not self._is_read:
+                message["headers"] = [*message["headers"], (b"connection", b"close")]
+        await self._send(message)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -168,6 +168,13 @@ def _request_content(endpoint: Endpoint, schemas: _Schemas) -> Json:
     content: Json = {"schema": schemas.of(endpoint.body_shape)}
     if endpoint.body_example is not None:
         content["example"] = endpoint.body_example
+    if endpoint.is_upload:
+        form: Json = {
+            "type": "object",
+            "properties": {"options": content["schema"], "file": {"type": "string", "format": "binary"}},
+            "required": ["file"],
+        }
+        return {"multipart/form-data": {"schema": form}, "text/csv": {"schema": {"type": "string"}}}
     if not endpoint.is_bulk:
         return {"application/json": content}
     many: Json = {"schema": {"type": "array", "items": content["schema"], "minItems": 1, "maxItems": MOST_ITEMS}}

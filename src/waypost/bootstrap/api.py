@@ -28,6 +28,7 @@ from waypost.bootstrap.clock_sync import database_clock
 from waypost.bootstrap.consent import everywhere_of, join_preferences, join_suppressions, join_wishes
 from waypost.bootstrap.database import api_url
 from waypost.bootstrap.identity import identity_of
+from waypost.bootstrap.jobs import join_jobs
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.recipients import join_recipients
 from waypost.bootstrap.submit_metrics import SubmitMetrics
@@ -114,6 +115,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             also_merge=[preferences.joining],
             also_forget=[preferences.joining],
         )
+        jobs = join_jobs(work=work, keyring=keyring, audit=audit, clock=clock)
         suppressions = join_suppressions(keyring=keyring, audit=audit, clock=clock)
         idempotency = Idempotency(store=PgIdempotencyStore(), keyring=keyring, clock=clock)
         tracing = tracing_of(settings, "api")
@@ -139,6 +141,9 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             keys=ApiKeys(store=api_keys, tenants=tenants, audit=audit, access=access, clock=clock),
             recipients=recipients.records,
             people=recipients.desk,
+            jobs=jobs.jobs,
+            imports=jobs.imports,
+            exports=jobs.exports,
             templates=templates_of(
                 renderer=renderer, keyring=keyring, recipients=recipients.records, audit=audit, clock=clock
             ),

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from waypost.bootstrap.readiness import Readiness
     from waypost.delivery.limit_desk import LimitDesk
+    from waypost.exports.desk import Exports
+    from waypost.imports.desk import Imports
+    from waypost.jobs.desk import Jobs
     from waypost.mailbox.read import Mailbox
     from waypost.notifications.desk import Notifications
     from waypost.notifications.wishes import Wishes
@@ -41,6 +44,9 @@ class App:
     keys: "ApiKeys"
     recipients: "Recipients"
     people: "RecipientDesk"
+    jobs: "Jobs"
+    imports: "Imports"
+    exports: "Exports"
     templates: "Templates"
     suppressions: "SuppressionDesk"
     wishes: "Wishes"

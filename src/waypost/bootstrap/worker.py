@@ -29,6 +29,7 @@ from waypost.adapters.vault.masterkey import open_master_key
 from waypost.bootstrap.clock_sync import database_clock
 from waypost.bootstrap.database import worker_url
 from waypost.bootstrap.identity import identity_of
+from waypost.bootstrap.jobs import join_job_runner
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.senders import TenantSenders
 from waypost.bootstrap.relay import CONNECTIONS, open_relay
@@ -151,9 +152,12 @@ async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerato
         dispatcher = Dispatcher(parts, worker_id=worker_id, batch_size=settings.batch_size, depth=_DEPTH)
         strays = Strays(workers=workers, settler=settler, clock=clock, worker_id=worker_id, in_hand=dispatcher.in_hand)
         upkeep = PgUpkeep(chores)
+        jobs = join_job_runner(line=chores, work=work, keyring=keyring, clock=clock, worker_id=worker_id)
         more = [
             Chore(name="give_back_strays", every=5.0, do=strays.give_back),
             Chore(name="tell_standing", every=15.0, do=TellStanding(upkeep, telemetry)),
+            Chore(name="jobs", every=2.0, do=jobs.work_off),
+            Chore(name="tidy_jobs", every=600.0, do=jobs.tidy),
         ]
         more += await stack.enter_async_context(
             open_event_chores(

@@ -6,6 +6,7 @@ from typing import Protocol
 from uuid import UUID
 
 from waypost.jobs.model import Job, JobFile, JobKind, JobState, Step
+from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.work import Transaction
 
 
@@ -18,7 +19,9 @@ class JobStore(Protocol):
         """Newest first, without uploads that have not ended."""
         ...
 
-    async def begin_waiting(self, tx: Transaction, job_id: UUID, spec: bytes, total: int, now: datetime) -> None:
+    async def begin_waiting(
+        self, tx: Transaction, job_id: UUID, spec: bytes, place: JsonObject, total: int, now: datetime
+    ) -> None:
         """The upload is complete."""
         ...
 
@@ -26,7 +29,9 @@ class JobStore(Protocol):
         """At once where nobody works on it, else with its next step."""
         ...
 
-    async def remove(self, tx: Transaction, job_id: UUID) -> None: ...
+    async def drop_upload(self, tx: Transaction, job_id: UUID) -> None:
+        """One that was never completed, with its files."""
+        ...
 
     async def take(self, tx: Transaction, job_id: UUID, worker_id: UUID, lease: float) -> Job | None:
         """For this worker, where it waits or was left behind; None where another was faster."""

@@ -19,6 +19,8 @@ class Permission(StrEnum):
     NOTIFICATIONS_READ = "notifications:read"
     RECIPIENTS_READ = "recipients:read"
     RECIPIENTS_WRITE = "recipients:write"
+    RECIPIENTS_EXPORT = "recipients:export"
+    """Files with addresses in the clear, which are masked everywhere else."""
     RECIPIENTS_TOKEN = "recipients:token"
     TEMPLATES_READ = "templates:read"
     TEMPLATES_WRITE = "templates:write"

@@ -12,6 +12,7 @@ from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import connection_of
 from waypost.jobs.model import Job, JobFile, JobKind, JobState, Step
+from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.work import Transaction
 
 _SQL: Final = load("jobs")
@@ -44,16 +45,18 @@ class PgJobStore:
         rows = await connection_of(tx).fetch(_SQL["page_of_jobs"], tx.tenant_id, word, before, limit)
         return [_job(row) for row in rows]
 
-    async def begin_waiting(self, tx: Transaction, job_id: UUID, spec: bytes, total: int, now: datetime) -> None:
-        await connection_of(tx).execute(_SQL["begin_waiting"], tx.tenant_id, job_id, spec, total, now)
+    async def begin_waiting(
+        self, tx: Transaction, job_id: UUID, spec: bytes, place: JsonObject, total: int, now: datetime
+    ) -> None:
+        await connection_of(tx).execute(_SQL["begin_waiting"], tx.tenant_id, job_id, spec, _json(place), total, now)
 
     async def ask_to_cancel(self, tx: Transaction, job_id: UUID, now: datetime, files_until: datetime) -> Job | None:
         connection = connection_of(tx)
         waiting = await connection.fetchrow(_SQL["cancel_waiting"], tx.tenant_id, job_id, now, files_until)
         return _maybe(waiting or await connection.fetchrow(_SQL["cancel_running"], tx.tenant_id, job_id))
 
-    async def remove(self, tx: Transaction, job_id: UUID) -> None:
-        await connection_of(tx).execute(_SQL["remove_job"], tx.tenant_id, job_id)
+    async def drop_upload(self, tx: Transaction, job_id: UUID) -> None:
+        await connection_of(tx).execute(_SQL["drop_unfinished_upload"], tx.tenant_id, job_id)
 
     async def take(self, tx: Transaction, job_id: UUID, worker_id: UUID, lease: float) -> Job | None:
         return _maybe(await connection_of(tx).fetchrow(_SQL["take_job"], tx.tenant_id, job_id, worker_id, lease))
@@ -75,9 +78,8 @@ class PgJobStore:
         await connection_of(tx).execute(_SQL["give_back_job"], tx.tenant_id, job_id, worker_id, failed)
 
     async def tidy(self, tx: Transaction, job_id: UUID) -> None:
-        connection = connection_of(tx)
-        await connection.execute(_SQL["drop_unfinished_upload"], tx.tenant_id, job_id)
-        await connection.execute(_SQL["forget_files"], tx.tenant_id, job_id)
+        await self.drop_upload(tx, job_id)
+        await connection_of(tx).execute(_SQL["forget_files"], tx.tenant_id, job_id)
 
 
 class PgFileStore:

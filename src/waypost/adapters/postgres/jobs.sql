@@ -22,7 +22,7 @@ order by id desc limit $4
 -- name: begin_waiting
 -- tenant: row
 -- The upload is complete and stays until the work is done.
-update jobs set state = 'waiting', spec = $3, total = $4, served_at = $5, files_until = null
+update jobs set state = 'waiting', spec = $3, place = $4::text::jsonb, total = $5, served_at = $6, files_until = null
 where tenant_id = $1 and id = $2 and state = 'uploading'
 
 -- name: cancel_waiting
@@ -39,11 +39,6 @@ returning id, kind, state, spec, place, done, total, result, error, actor, cance
 update jobs set cancel_asked = true where tenant_id = $1 and id = $2 and state = 'running'
 returning id, kind, state, spec, place, done, total, result, error, actor, cancel_asked, created_at, started_at,
           finished_at, files_until, failures
-
--- name: remove_job
--- tenant: row
--- With its files.
-delete from jobs where tenant_id = $1 and id = $2
 
 -- name: take_job
 -- tenant: row

@@ -23,7 +23,7 @@ class PgRecipientStore:
 
     async def by_external_ids(self, tx: Transaction, ids: Sequence[str]) -> Sequence[StoredRecipient]:
         rows = await connection_of(tx).fetch(_SQL["by_external_ids"], tx.tenant_id, ids)
-        return [_recipient(row) for row in rows]
+        return [recipient_of(row) for row in rows]
 
     async def look_up(
         self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]]
@@ -33,7 +33,7 @@ class PgRecipientStore:
         )
         return [
             Known(
-                row=_recipient(first),
+                row=recipient_of(first),
                 addresses=tuple(_known_address(row) for row in group if row["address_id"] is not None),
                 asked=tuple(first["asked"]),
             )
@@ -43,7 +43,7 @@ class PgRecipientStore:
 
     async def lock(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[StoredRecipient]:
         rows = await connection_of(tx).fetch(_SQL["lock_recipients"], tx.tenant_id, ids)
-        return [_recipient(row) for row in rows]
+        return [recipient_of(row) for row in rows]
 
     async def add(
         self, tx: Transaction, rows: Sequence[StoredRecipient], addresses: Sequence[StoredAddress]
@@ -80,7 +80,7 @@ class PgRecipientStore:
 
     async def by_ids(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[StoredRecipient]:
         rows = await connection_of(tx).fetch(_SQL["by_ids"], tx.tenant_id, ids)
-        return [_recipient(row) for row in rows]
+        return [recipient_of(row) for row in rows]
 
     async def merged_into(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[UUID]:
         return [row["id"] for row in await connection_of(tx).fetch(_SQL["merged_into"], tx.tenant_id, ids)]
@@ -163,10 +163,10 @@ class PgTagStore:
 
 
 def _many(rows: Sequence[Record]) -> list[StoredRecipient]:
-    return [_recipient(row) for row in rows]
+    return [recipient_of(row) for row in rows]
 
 
-def _recipient(row: Record) -> StoredRecipient:
+def recipient_of(row: Record) -> StoredRecipient:
     return StoredRecipient(
         id=row["id"],
         external_id=row["external_id"],
