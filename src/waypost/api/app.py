@@ -32,18 +32,21 @@ from waypost.api import (
     template_versions,
     templates,
     tenants,
-)
-from waypost.api.client_address import Origin
-from waypost.api.dispatch import handler_of
-from waypost.api.endpoint import Endpoint
     timers,
     topics,
     triggers,
     webhooks,
+)
+from waypost.api.client_address import Origin
+from waypost.api.dispatch import handler_of
+from waypost.api.element import element_handlers
+from waypost.api.endpoint import Endpoint
 from waypost.api.health import options_handlers, public_handlers
+from waypost.api.hosted.visitor import Lobby
 from waypost.api.http_errors import MethodNotAllowed
 from waypost.api.limits import Limited, Limits
 from waypost.api.metrics import HttpMetrics
+from waypost.api.preference_centre import hosted_handlers
 from waypost.api.problem import MEDIA_TYPE, answer_of
 from waypost.api.request_log import RequestLog, log_unexpected
 from waypost.api.request_record import record_of
@@ -89,10 +92,11 @@ def create_app(app: App, *, limits: Limits | None = None, registry: CollectorReg
     router = Litestar(
         [
             # These come first: where one is there, Litestar does not make its own.
-    *webhooks.ENDPOINTS,
             *options_handlers(endpoints),
             *public_handlers(app, endpoints),
+            *element_handlers(),
             *(handler_of(endpoint, app) for endpoint in endpoints),
+            *hosted_handlers(Lobby(app, origin)),
             *console_handlers(app, _surroundings(origin)),
         ],
         openapi_config=None,

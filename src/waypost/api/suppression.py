@@ -41,7 +41,7 @@ class SuppressionsCsv(Shape):
     csv: Annotated[
         str,
         Meta(
-            max_length=2_000_000,
+            max_length=1_000_000,
             description="The first line names the columns: address, channel, reason, topic, expires_at, notes.",
         ),
     ]

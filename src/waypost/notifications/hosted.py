@@ -65,6 +65,8 @@ class Centre:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stopped:
     holder: Holder
+    topic: Topic | None
+    """None: all marketing, or a topic that is not there any more."""
     undo: str | None
     """A fresh token that takes it back, where there was something to stop."""
 
@@ -151,8 +153,9 @@ class Hosted:
             return holder, await self._parts.consents.answer(tx, holder.person, holder.subject, undo=undo)
 
     async def _stop(self, tx: Transaction, holder: Holder, topic: str) -> Stopped:
+        found = await self._parts.topics.find(tx, topic) if topic else None
         if holder.person is None:
-            return Stopped(holder=holder, undo=None)
+            return Stopped(holder=holder, topic=found, undo=None)
         subject = holder.subject
         word = await self._parts.unsubscribe(
             tx,
@@ -162,7 +165,7 @@ class Hosted:
             source=LINK,
             address_id=subject.address_id,
         )
-        return Stopped(holder=holder, undo=await self._undo(tx, holder, word) if word else None)
+        return Stopped(holder=holder, topic=found, undo=await self._undo(tx, holder, word) if word else None)
 
     async def _undo(self, tx: Transaction, holder: Holder, word: Consent) -> str:
         subject = LinkSubject(
