@@ -252,11 +252,7 @@ async def test_at_most_two_calls_at_a_time_and_a_ramp_after_an_outage(hall: Any)
         per_second.append(len(hall.peer.asked) - before)
         await hall.later(seconds=1.01)
     assert per_second[0] == 1
-    assert all(
-        later <= 2 * max(earlier, 1) + 2
-        for earlier, later in pairwise(per_second)
-        if later < 64
-    )
+    assert all(later <= 2 * max(earlier, 1) + 2 for earlier, later in pairwise(per_second) if later < 64)
     assert hall.peer.most_open <= 2
     await hall.later(hours=13)
     for _ in range(20):
