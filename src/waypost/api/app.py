@@ -12,16 +12,17 @@ from prometheus_client import CollectorRegistry
 from waypost.api import (
     consents,
     erasures,
-    exports,
-    imports,
-    jobs,
     events,
     explain,
+    exports,
+    imports,
     inbox,
     inbox_access,
+    jobs,
     lists,
     mailbox,
     me,
+    me_preferences,
     notifications,
     preferences,
     recipient_addresses,
@@ -81,6 +82,7 @@ ALL_ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     *inbox.ENDPOINTS,
     *inbox_access.ENDPOINTS,
     *me.ENDPOINTS,
+    *me_preferences.ENDPOINTS,
     *mailbox.ENDPOINTS,
 )
 

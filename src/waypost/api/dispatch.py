@@ -15,6 +15,7 @@ from litestar.response.base import ASGIResponse
 from litestar.response.streaming import ASGIStreamingResponse
 
 from waypost.api.bulk_body import read_items
+from waypost.api.cross_origin import shared_with
 from waypost.api.endpoint import Call, Endpoint, Raw, Streamed, Versioned
 from waypost.api.json_body import check_media_type, read_body, read_parameters
 from waypost.api.problem import ProblemAnswer, answer_of, internal_answer
@@ -24,6 +25,7 @@ from waypost.api.request_record import RequestRecord, record_of
 from waypost.api.shapes import NoBody, NoQuery
 from waypost.api.upload_body import OptionsQuery, read_upload
 from waypost.bootstrap import App
+from waypost.inbox.visitors import claimed_tenant, visitor_scope
 from waypost.kernel import ids
 from waypost.kernel.errors import MalformedRequest, NotFound, WaypostError
 
@@ -47,16 +49,17 @@ class Answer:
 def handler_of(endpoint: Endpoint, app: App) -> HTTPRouteHandler:
     async def handle(request: AnyRequest) -> ASGIResponse:
         record = record_of(request.scope)
+        serve, shared = (_serve, {}) if endpoint.caller == "key" else (_serve_visitor, shared_with(request))
+        serve = _serve_upload if endpoint.is_upload else serve
         try:
-            serve = _serve_upload if endpoint.is_upload else _serve
-            return _shown(await serve(endpoint, app, request, record))
+            return _shown(await serve(endpoint, app, request, record), shared)
         except WaypostError as refusal:
             if refusal.status == WaypostError.status:
                 log_unexpected(refusal, record)
-            return problem_response(answer_of(refusal, record.request_id), record)
+            return problem_response(answer_of(refusal, record.request_id), record, shared)
         except Exception as unexpected:
             log_unexpected(unexpected, record)
-            return problem_response(internal_answer(record.request_id), record)
+            return problem_response(internal_answer(record.request_id), record, shared)
 
     handle.__name__ = endpoint.name
     return HTTPRouteHandler(
@@ -69,11 +72,13 @@ def handler_of(endpoint: Endpoint, app: App) -> HTTPRouteHandler:
     )(handle)
 
 
-def problem_response(answer: ProblemAnswer, record: RequestRecord) -> ASGIResponse:
+def problem_response(
+    answer: ProblemAnswer, record: RequestRecord, shared: Mapping[str, str] | None = None
+) -> ASGIResponse:
     record.code = answer.code
-    headers = dict(answer.headers)
+    headers = {**_ALWAYS, **(shared or {}), **dict(answer.headers)}
     media_type = headers.pop("content-type")
-    return ASGIResponse(body=answer.body, status_code=answer.status, media_type=media_type, headers=_ALWAYS | headers)
+    return ASGIResponse(body=answer.body, status_code=answer.status, media_type=media_type, headers=headers)
 
 
 async def _serve(endpoint: Endpoint, app: App, request: AnyRequest, record: RequestRecord) -> Answer:
@@ -158,6 +163,36 @@ async def _pieces_of(request: AnyRequest) -> AsyncIterator[bytes]:
         more = message["more_body"]
 
 
+async def _serve_visitor(endpoint: Endpoint, app: App, request: AnyRequest, record: RequestRecord) -> Answer:
+    """A recipient's own call. Who they are is proved inside the transaction in which they are served."""
+    token = bearer_of(request.headers)
+    raw = await request.body()
+    record.tenant = tenant_id = claimed_tenant(token)
+    try:
+        async with app.work.begin(tenant_id) as tx:
+            reading = endpoint.method == "GET"
+            if endpoint.caller == "proof":
+                visitor = await app.inbox.visitors.open_proof(tx, token)
+            else:
+                visitor = await app.inbox.visitors.open_in(tx, token, reading=reading)
+            await app.inbox.visitors.check_origin(tx, request.headers.get("origin"), own=app.settings.api_url)
+            call = Call(
+                app=app,
+                scope=visitor_scope(visitor, record.request_id),
+                tx=tx,
+                path=_path_of(request),
+                body=_body_of(endpoint, request, raw),
+                query=read_parameters(query_of(request.scope["query_string"]), endpoint.query),
+                visitor=visitor,
+                last_event_id=request.headers.get("last-event-id"),
+            )
+            return _formed(endpoint, await endpoint.run(call))
+    except NotFound as missing:
+        if missing.code != NotFound.default_code:
+            raise
+        raise NotFound(_NOTHING_HERE) from missing
+
+
 def _path_of(request: AnyRequest) -> Mapping[str, str]:
     for value in request.path_params.values():
         if len(value) > _LONGEST_SEGMENT or not value.isprintable():
@@ -190,13 +225,12 @@ def _formed(endpoint: Endpoint, given: object) -> Answer:
         headers["etag"] = f'"{given.version}"'
         given = given.body
     if isinstance(given, Raw):
-        headers["content-disposition"] = "attachment"
+        if given.is_download:
+            headers["content-disposition"] = "attachment"
         return Answer(status=endpoint.status, body=given.content, media_type=given.media_type, headers=headers)
     if isinstance(given, Streamed):
         headers["content-disposition"] = "attachment"
-        return Answer(
-            status=endpoint.status, body=b"", media_type=given.media_type, headers=headers, parts=given.parts
-        )
+        return Answer(status=endpoint.status, body=b"", media_type=given.media_type, headers=headers, parts=given.parts)
     body = b"" if given is None else msgspec.json.encode(given)
     return Answer(status=endpoint.status, body=body, media_type=endpoint.media_type, headers=headers)
 
@@ -205,17 +239,17 @@ def _replayed(endpoint: Endpoint, status: int, body: bytes) -> Answer:
     return Answer(status=status, body=body, media_type=endpoint.media_type, headers={REPLAYED_HEADER: "true"})
 
 
-def _shown(answer: Answer) -> ASGIResponse:
+def _shown(answer: Answer, shared: Mapping[str, str]) -> ASGIResponse:
     if answer.parts is not None:
         return ASGIStreamingResponse(
             iterator=answer.parts,
             status_code=answer.status,
             media_type=answer.media_type,
-            headers={**_ALWAYS, **answer.headers},
+            headers={**_ALWAYS, **shared, **answer.headers},
         )
     return ASGIResponse(
         body=answer.body,
         status_code=answer.status,
         media_type=answer.media_type,
-        headers={**_ALWAYS, **answer.headers},
+        headers={**_ALWAYS, **shared, **answer.headers},
     )

@@ -12,14 +12,17 @@ from waypost.api.bulk_body import Items
 from waypost.api.shapes import NoBody, NoQuery
 from waypost.api.upload_body import Uploaded
 from waypost.bootstrap import App
+from waypost.inbox.model import Visitor
 from waypost.kernel import ids
-from waypost.kernel.errors import NotFound
+from waypost.kernel.errors import NotFound, Unauthenticated
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.work import Transaction
 
 Body = TypeVar("Body")
 Query = TypeVar("Query")
 Method: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Caller: TypeAlias = Literal["key", "recipient", "proof"]
+"""Who calls: an application with its key, a recipient with a token, or one whose id is proved by an HMAC."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +38,15 @@ class Call(Generic[Body, Query]):
     expected_version: int | None = None
     """From If-Match, where the endpoint is versioned."""
     idempotency_key: str | None = None
+    visitor: Visitor | None = None
+    """Who speaks, where an endpoint is for recipients."""
+    last_event_id: str | None = None
+
+    @property
+    def me(self) -> Visitor:
+        if self.visitor is None:
+            raise Unauthenticated("This is for recipients.", code="invalid_token")
+        return self.visitor
 
     def id(self, prefix: str, name: str = "id") -> UUID:
         """The id in the path. One that cannot be ours is as unknown as any other."""
@@ -58,6 +70,7 @@ class Raw:
 
     content: bytes
     media_type: str
+    is_download: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,6 +98,7 @@ class Endpoint:
     """None answers without content."""
     media_type: str = "application/json"
     status: int = 200
+    caller: Caller = "key"
     versioned: bool = False
     audited: bool = False
     """Leaves a row in the audit log: every administrative change does."""
@@ -132,6 +146,7 @@ def endpoint(
     answer: type[Any] | None = None,
     media_type: str = "application/json",
     status: int = 200,
+    caller: Caller = "key",
     versioned: bool = False,
     audited: bool = False,
     refusals: Mapping[int, Sequence[str]] | None = None,
@@ -154,6 +169,7 @@ def endpoint(
             answer=answer,
             media_type=media_type,
             status=status,
+            caller=caller,
             versioned=versioned,
             audited=audited,
             refusals=refusals or {},

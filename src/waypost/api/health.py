@@ -8,6 +8,7 @@ from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
 from litestar.response.base import ASGIResponse
 
+from waypost.api.cross_origin import preflight
 from waypost.api.dispatch import problem_response
 from waypost.api.endpoint import Endpoint
 from waypost.api.openapi import document
@@ -49,11 +50,18 @@ def options_handlers(endpoints: Sequence[Endpoint]) -> list[HTTPRouteHandler]:
     methods: dict[str, list[str]] = {}
     for endpoint in endpoints:
         methods.setdefault(endpoint.path, []).append(endpoint.method)
-    return [_options_handler(path, ", ".join(sorted(allowed))) for path, allowed in methods.items()]
+    shared = {endpoint.path for endpoint in endpoints if endpoint.caller != "key"}
+    return [
+        _options_handler(path, ", ".join(sorted(allowed)), is_shared=path in shared)
+        for path, allowed in methods.items()
+    ]
 
 
-def _options_handler(path: str, allowed: str) -> HTTPRouteHandler:
-    async def options() -> ASGIResponse:
-        return ASGIResponse(status_code=204, headers={"allow": f"OPTIONS, {allowed}"})
+def _options_handler(path: str, allowed: str, *, is_shared: bool) -> HTTPRouteHandler:
+    async def options(request: Request[None, None, State]) -> ASGIResponse:
+        headers = {"allow": f"OPTIONS, {allowed}"}
+        return ASGIResponse(
+            status_code=204, headers={**headers, **preflight(request, allowed)} if is_shared else headers
+        )
 
     return HTTPRouteHandler(path.replace("}", ":str}"), http_method="OPTIONS", status_code=200)(options)

@@ -87,7 +87,13 @@ def document(endpoints: Sequence[Endpoint]) -> bytes:
                         "description": "An API key: `Authorization: Bearer wp_test_…`. Its scopes say what it may do: "
                         + ", ".join(f"`{permission.value}`" for permission in Permission)
                         + ".",
-                    }
+                    },
+                    "recipient": {
+                        "type": "http",
+                        "scheme": "bearer",
+                        "description": "A recipient's token, `Authorization: Bearer wpr_…`, from "
+                        "`POST /v1/recipients/{id}/token` or `POST /v1/me/token`.",
+                    },
                 },
                 "schemas": schemas.components,
             },
@@ -142,13 +148,13 @@ def _renamed(schemas: Any) -> Any:
 
 def _operation(endpoint: Endpoint, schemas: _Schemas) -> Json:
     scopes = [endpoint.permission.value] if endpoint.permission else []
-    needs = f"Needs the scope `{scopes[0]}`." if scopes else "Needs a key, with any scope."
+    needs = f"Needs the scope `{scopes[0]}`." if scopes else _NEEDS[endpoint.caller]
     operation: Json = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
         "description": f"{endpoint.description} {needs}".strip(),
         "tags": [endpoint.area],
-        "security": [{"key": []}],
+        "security": [{"key" if endpoint.caller == "key" else "recipient": []}],
         "x-scopes": scopes,
         "parameters": [
             *_path_parameters(endpoint),
@@ -218,6 +224,8 @@ def _about(schema: Json) -> str:
 
 
 def _header_parameters(endpoint: Endpoint) -> list[Json]:
+    if endpoint.caller != "key":
+        return []
     headers = [_header("Waypost-Tenant", "The tenant that a platform key with the scope `tenants:act` acts for.")]
     if endpoint.method == "POST":
         headers.append(_header("Idempotency-Key", "Makes the call safe to repeat: it happens once. Kept for 24 hours."))

@@ -110,15 +110,9 @@ _SETTINGS: Final[dict[str, object]] = {
 )
 async def put_preferences(call: Call[PreferencesChange, NoQuery]) -> Versioned:
     """Merges: an absent field keeps, null removes. A choice in favour of marketing is no consent to it."""
-    body = call.body
-    wish = Wish(
-        quiet_hours=_quiet_wish(body.quiet_hours),
-        channels={
-            CHANNELS[word]: said and ChannelWish(enabled=said.enabled, categories=said.categories, topics=said.topics)
-            for word, said in body.channels.items()
-        },
+    kept = await call.app.wishes.choices.put(
+        call.tx, call.scope, call.path["id"], wish_of(call.body), version=call.expected_version
     )
-    kept = await call.app.wishes.choices.put(call.tx, call.scope, call.path["id"], wish, version=call.expected_version)
     return Versioned(body=_preferences(kept), version=kept.version)
 
 
@@ -179,17 +173,27 @@ async def change_settings(call: Call[SettingsChange, NoQuery]) -> SettingsView:
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (put_preferences, get_preferences, get_settings, change_settings)
 
 
+def wish_of(body: PreferencesChange) -> Wish:
+    return Wish(
+        quiet_hours=_quiet_wish(body.quiet_hours),
+        channels={
+            CHANNELS[word]: said and ChannelWish(enabled=said.enabled, categories=said.categories, topics=said.topics)
+            for word, said in body.channels.items()
+        },
+    )
+
+
 def _quiet_wish(said: QuietHoursShape | UnsetType | None) -> tuple[str, str] | UnsetType | None:
     return (said.start, said.end) if isinstance(said, QuietHoursShape) else said
 
 
-def _quiet(quiet: QuietHours | None) -> QuietHoursShape | None:
+def shown_quiet_hours(quiet: QuietHours | None) -> QuietHoursShape | None:
     return QuietHoursShape(start=spell_time(quiet.start), end=spell_time(quiet.end)) if quiet else None
 
 
 def _preferences(choices: Choices) -> PreferencesView:
     return PreferencesView(
-        quiet_hours=_quiet(choices.quiet_hours),
+        quiet_hours=shown_quiet_hours(choices.quiet_hours),
         channels={
             channel.word: ChannelView(
                 enabled=choice.enabled,
@@ -208,7 +212,7 @@ def _settings(policy: Policy) -> SettingsView:
         consent_policy=policy.consent_policy,
         unsubscribe_get=policy.unsubscribe_get,
         opt_out_stops_reminders=policy.opt_out_stops_reminders,
-        quiet_hours=_quiet(policy.quiet_hours),
+        quiet_hours=shown_quiet_hours(policy.quiet_hours),
         timezone=policy.timezone,
         channels={channel.word: on for channel, on in sorted(policy.channels.items())},
     )

@@ -53,6 +53,9 @@ def refusals_of(endpoint: Endpoint) -> dict[int, tuple[str, ...]]:
         found.setdefault(status, set()).update(codes)
 
     add(400, *_BODY)
+    if endpoint.caller != "key":
+        add(401, "invalid_token", "token_expired")
+        add(403, "origin_not_allowed")
     if endpoint.is_bulk:
         add(400, "not_an_array")
         add(413, "too_many")

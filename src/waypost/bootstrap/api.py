@@ -9,14 +9,12 @@ from waypost.adapters.postgres.activity import PgActivity
 from waypost.adapters.postgres.audit import PgAuditStore
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.idempotency import PgIdempotencyStore
+from waypost.adapters.postgres.inbox_bell import PgInboxBell, PgInboxEar
 from waypost.adapters.postgres.limits import PgLimits
 from waypost.adapters.postgres.mailbox import PgMailboxStore
 from waypost.adapters.postgres.notifications import PgNotifications
 from waypost.adapters.postgres.notify import Bell
-from waypost.adapters.postgres.outbox import PgOutbox
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
-from waypost.adapters.postgres.preferences import PgTopics
-from waypost.adapters.postgres.recipients import PgAddressStore, PgRecipientStore
 from waypost.adapters.postgres.template_contents import PgVersionStore
 from waypost.adapters.postgres.tenants import PgApiKeyStore, PgKeyring, PgTenantStore
 from waypost.adapters.postgres.work import PgWork
@@ -27,27 +25,26 @@ from waypost.bootstrap.app import App
 from waypost.bootstrap.clock_sync import database_clock
 from waypost.bootstrap.consent import everywhere_of, join_preferences, join_suppressions, join_wishes
 from waypost.bootstrap.database import api_url
+from waypost.bootstrap.event_metrics import EventMetrics
+from waypost.bootstrap.events import join_events
 from waypost.bootstrap.identity import identity_of
+from waypost.bootstrap.inbox import join_inbox
 from waypost.bootstrap.jobs import join_jobs
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.recipients import join_recipients
 from waypost.bootstrap.submit_metrics import SubmitMetrics
+from waypost.bootstrap.submitting import join_submit
 from waypost.bootstrap.templates import templates_of
 from waypost.bootstrap.traced import TracedSubmit
 from waypost.bootstrap.tracing import tracing_of
 from waypost.bootstrap.webhooks import webhooks_of
+from waypost.delivery.limit_desk import LimitDesk
 from waypost.mailbox.read import Mailbox
 from waypost.notifications.activity import ActivityReader
 from waypost.notifications.bulk import SubmitBulk
 from waypost.notifications.cancel import Cancel
-from waypost.notifications.choose import ContentChooser
 from waypost.notifications.desk import Notifications
-from waypost.notifications.keep import Keeper
 from waypost.notifications.read import Reader
-from waypost.notifications.render_check import RenderCheck
-from waypost.notifications.submit import Submit
-from waypost.recipients.people import People
-from waypost.recipients.resolve import Resolver
 from waypost.settings import Settings
 from waypost.templates.versions import Versions
 from waypost.tenants.access import Access
@@ -63,7 +60,7 @@ from waypost.tenants.sessions import Sessions
 async def open_app(settings: Settings, registry: CollectorRegistry | None = None) -> AsyncGenerator[App]:
     """Everything the API works with. Refuses to start on a schema or a master key that does not fit."""
     master = open_master_key(settings.master_key_path, create=False)
-    dsn = api_url(settings, master)
+    dsn, registry = api_url(settings, master), registry or CollectorRegistry()
     async with AsyncExitStack() as stack:
         pool = await open_pool(dsn, PoolOptions(application_name="waypost api", max_size=settings.api_connections))
         stack.push_async_callback(pool.close)
@@ -72,6 +69,8 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
         clock = await stack.enter_async_context(database_clock(pool))
         bell = Bell(dsn, clock)
         stack.push_async_callback(bell.close)
+        inbox_bell = PgInboxBell(dsn, clock)
+        stack.push_async_callback(inbox_bell.close)
         renderer = RenderPool(clock=clock)
         stack.push_async_callback(renderer.close)
         await renderer.warm()
@@ -81,7 +80,6 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
         await verify_master_key(work, tenants, vault)
         audit = Audit(PgAuditStore(), clock)
         access = Access(work=work, keys=api_keys, tenants=tenants, clock=clock)
-        people = People(recipients=PgRecipientStore(), addresses=PgAddressStore(), keyring=keyring, clock=clock)
         versions = Versions(store=PgVersionStore(), renderer=renderer, keyring=keyring, clock=clock)
         notifications = PgNotifications()
         delivery = PgDelivery(clock=clock, ring=bell.ring)
@@ -93,19 +91,25 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             renderer=renderer,
             identity=identity_of(settings),
         )
-        resolver = Resolver(
-            people=people, recipients=PgRecipientStore(), addresses=PgAddressStore(), keyring=keyring, clock=clock
-        )
-        submit = Submit(
-            contents=ContentChooser(versions=versions, renderer=renderer, topics=PgTopics()),
-            resolver=resolver,
-            rendering=RenderCheck(renderer),
+        joined = join_submit(
+            versions=versions,
+            renderer=renderer,
+            keyring=keyring,
             delivery=delivery,
-            keeper=Keeper(store=notifications, delivery=delivery, outbox=PgOutbox(), clock=clock),
-            telemetry=SubmitMetrics(registry or CollectorRegistry()),
+            telemetry=SubmitMetrics(registry),
             clock=clock,
         )
+        submit, people = joined.submit, joined.people
         preferences = join_preferences(keyring=keyring, audit=audit, clock=clock)
+        inbox = join_inbox(
+            work=work,
+            keyring=keyring,
+            bell=inbox_bell,
+            ear=PgInboxEar(dsn, clock),
+            escalations=joined.escalations,
+            audit=audit,
+            clock=clock,
+        )
         recipients = join_recipients(
             people=people,
             keyring=keyring,
@@ -113,7 +117,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             clock=clock,
             delivery=delivery,
             also_merge=[preferences.joining],
-            also_forget=[preferences.joining],
+            also_forget=[preferences.joining, inbox.feed],
         )
         jobs = join_jobs(work=work, keyring=keyring, audit=audit, clock=clock)
         suppressions = join_suppressions(keyring=keyring, audit=audit, clock=clock)
@@ -121,6 +125,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
         tracing = tracing_of(settings, "api")
         if tracing is not None:
             stack.callback(tracing.close)
+        traced = TracedSubmit(submit, tracing.tracer) if tracing else submit
         yield App(
             settings=settings,
             tracer=tracing.tracer if tracing else None,
@@ -162,7 +167,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
                 clock=clock,
             ),
             notifications=Notifications(
-                submit=TracedSubmit(submit, tracing.tracer) if tracing else submit,
+                submit=traced,
                 bulk=SubmitBulk(submit=submit, store=notifications, idempotency=idempotency, clock=clock),
                 read=reader,
                 cancel=Cancel(store=notifications, delivery=delivery, reader=reader),
@@ -178,6 +183,8 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
                 telemetry=EventMetrics(registry),
                 clock=clock,
             ),
+            limits=LimitDesk(store=PgLimits(), audit=audit, clock=clock),
+            inbox=inbox,
             readiness=readiness,
             mailbox=Mailbox(store=PgMailboxStore(), keyring=keyring) if settings.catchall_port else None,
         )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from waypost.delivery.limit_desk import LimitDesk
     from waypost.exports.desk import Exports
     from waypost.imports.desk import Imports
+    from waypost.inbox.desk import InboxDesk
     from waypost.jobs.desk import Jobs
     from waypost.mailbox.read import Mailbox
     from waypost.notifications.desk import Notifications
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from waypost.tenants.idempotency import Idempotency
     from waypost.tenants.keys import ApiKeys
     from waypost.tenants.sessions import Sessions
+    from waypost.triggers.desk import EventDesk
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +55,8 @@ class App:
     notifications: "Notifications"
     limits: "LimitDesk"
     webhooks: "Webhooks"
+    events: "EventDesk"
+    inbox: "InboxDesk"
     readiness: "Readiness"
     tracer: "Tracer | None" = None
     """Only where traces are configured."""

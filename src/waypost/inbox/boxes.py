@@ -1,6 +1,6 @@
 """A tenant's inboxes, and what holds for all of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -22,6 +22,7 @@ from waypost.kernel.work import Transaction
 from waypost.tenants.audit import Audit
 
 _LISTING: Final = "inboxes"
+_MOST_SHOWN: Final = 100
 _LONGEST_TITLE: Final = 200
 _LONGEST_DESCRIPTION: Final = 2_000
 
@@ -64,6 +65,10 @@ class Inboxes:
         if found is None:
             raise unknown_inbox()
         return found
+
+    async def all(self, tx: Transaction) -> Sequence[Inbox]:
+        """For whoever reads: a tenant has few."""
+        return await self._store.page(tx, "", _MOST_SHOWN)
 
     async def page(self, tx: Transaction, scope: Scope, cursor: str | None, limit: int | None) -> Page[Inbox]:
         scope.demand(Permission.INBOX_READ)

@@ -148,9 +148,13 @@ class Feed:
         """For whoever waits before sending on another channel."""
         return await self._store.was_seen(tx, recipient_id, notification_id)
 
-    async def forget(self, tx: Transaction, recipient_id: UUID) -> None:
-        """Everything of a person who is being erased."""
-        await self._store.forget(tx, recipient_id)
+    async def forget(self, tx: Transaction, ids: Sequence[UUID], hashes: Sequence[str]) -> Mapping[str, int]:
+        """Everything of people who are being erased. Implements `recipients.ports.AlsoForgets`."""
+        gone = 0
+        for recipient_id in ids:
+            gone += await self._store.forget(tx, recipient_id)
+            self._bell.about_person(tx, recipient_id)
+        return {"inbox_messages": gone}
 
     async def open(self, tx: Transaction, reader: Reader, rows: Sequence[StoredMessage]) -> list[Message]:
         if not rows:

@@ -1,6 +1,6 @@
 """What the inbox asks of others: the system of record, lists and tags, topics, the bell, and whoever waits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -204,7 +204,9 @@ class FeedStore(Protocol):
 
     async def was_seen(self, tx: Transaction, recipient_id: UUID, notification_id: UUID) -> bool: ...
 
-    async def forget(self, tx: Transaction, recipient_id: UUID) -> None: ...
+    async def forget(self, tx: Transaction, recipient_id: UUID) -> int:
+        """Everything of theirs; says how many messages and receipts that was."""
+        ...
 
 
 class Escalations(Protocol):
@@ -227,6 +229,10 @@ class InboxBell(Protocol):
 
     def for_people(self, tx: Transaction, inbox_id: UUID, recipient_ids: Sequence[UUID]) -> None: ...
 
+    def about_person(self, tx: Transaction, recipient_id: UUID) -> None:
+        """Whoever speaks for this person must prove it again, in every inbox."""
+        ...
+
 
 class SweepStore(Protocol):
     """Bounded batches across tenants; each says how many it did."""
@@ -248,3 +254,63 @@ class SweepStore(Protocol):
 
 class VerifyStore(Protocol):
     async def drift(self, tx: Transaction, now: datetime) -> Sequence[Drift]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Position:
+    """How far a person's feed is: the numbers of its last changes."""
+
+    inbox_id: UUID
+    own_n: int
+    public_n: int
+    visible_from: UUID
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnChange:
+    n: int
+    id: UUID
+    """The message; where `read_at` is given, the last of all that are read."""
+    read_at: datetime | None
+    is_new: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PublicPost:
+    id: UUID
+    topic: str
+    content: bytes
+    expires_at: datetime
+
+
+class ChangeStore(Protocol):
+    async def position(self, tx: Transaction, key: str, recipient_id: UUID) -> Position | None: ...
+
+    async def own_changes(
+        self, tx: Transaction, inbox_id: UUID, recipient_id: UUID, since: int, limit: int
+    ) -> Sequence[OwnChange]: ...
+
+    async def public_changes(
+        self, tx: Transaction, inbox_id: UUID, since: int, limit: int
+    ) -> Sequence[tuple[int, UUID]]: ...
+
+    async def public_posts(
+        self, tx: Transaction, inbox_id: UUID, ids: Sequence[UUID], now: datetime
+    ) -> Sequence[PublicPost]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ringing:
+    """What was rung: news for everyone in an inbox, for all or one of its people, or about a person everywhere."""
+
+    inbox_id: UUID | None = None
+    recipient_id: UUID | None = None
+    is_public: bool = False
+    is_gap: bool = False
+    """Something may have been missed: look at everything."""
+
+
+class InboxEar(Protocol):
+    async def listen(self, heard: Callable[[Ringing], None]) -> None:
+        """Until cancelled."""
+        ...

@@ -39,6 +39,9 @@ class Permission(StrEnum):
     INBOX_POST = "inbox:post"
     WEBHOOKS_READ = "webhooks:read"
     WEBHOOKS_MANAGE = "webhooks:manage"
+    MAILBOX_READ = "mailbox:read"
+    AUDIT_READ = "audit:read"
+    KEYS_MANAGE = "keys:manage"
     TENANTS_MANAGE = "tenants:manage"
     TENANTS_ACT = "tenants:act"
 

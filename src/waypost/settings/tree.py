@@ -75,6 +75,20 @@ class Settings:
     public_url: Annotated[
         str | None, About(_API, readers.web_url, "How the outside world reaches the API.", "http://HOST:PORT")
     ] = None
+    live_port: Annotated[
+        int | None,
+        About(_API, readers.port, "The port of inbox streams; 0 takes any free one.", "the API's port + 3"),
+    ] = None
+    live_public_url: Annotated[
+        str | None,
+        About(_API, readers.web_url, "How the outside world reaches inbox streams.", "http://HOST:LIVE_PORT"),
+    ] = None
+    streams: Annotated[
+        int, About(_API, readers.whole(1, 100_000), "How many inbox streams one API process keeps open at most.")
+    ] = 10_000
+    streams_per_address: Annotated[
+        int, About(_API, readers.whole(1, 100_000), "How many of them for one address.")
+    ] = 500
     metrics_port: Annotated[
         int | None,
         About(_API, readers.port, "The port of the API's /metrics; 0 takes any free one.", "the API's port + 1"),
@@ -158,20 +172,6 @@ class Settings:
         float, About(_WORKER, readers.seconds(0, 600), "How long a stopping process may finish what it has begun.")
     ] = 20.0
 
-    log_level: Annotated[
-        str | None,
-        About(
-            _LOG,
-            readers.choice("debug", "info", "warning", "error"),
-            "The least important log line to write.",
-            "info; warning under `waypost up`",
-        ),
-    ] = None
-    log_format: Annotated[
-        str,
-        About(
-            _LOG,
-            readers.choice("auto", "json", "pretty"),
     relay: Annotated[
         str,
         About(
@@ -217,6 +217,20 @@ class Settings:
         ),
     ] = "refuse"
 
+    log_level: Annotated[
+        str | None,
+        About(
+            _LOG,
+            readers.choice("debug", "info", "warning", "error"),
+            "The least important log line to write.",
+            "info; warning under `waypost up`",
+        ),
+    ] = None
+    log_format: Annotated[
+        str,
+        About(
+            _LOG,
+            readers.choice("auto", "json", "pretty"),
             "`json` for programs, `pretty` for people; `auto` is pretty on a terminal.",
         ),
     ] = "auto"
@@ -244,8 +258,16 @@ class Settings:
     @property
     def local_url(self) -> str:
         """Where processes of this machine find the API, also when it listens on every address."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 — read, not bound
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        return self._local(self.port)
+
+    @property
+    def live_url(self) -> str:
+        """Where inbox streams are served."""
+        return self.live_public_url or self._local(self.api_live_port)
+
+    @property
+    def api_live_port(self) -> int:
+        return self._beside(3) if self.live_port is None else self.live_port
 
     @property
     def master_key_path(self) -> Path:
@@ -259,6 +281,10 @@ class Settings:
     def worker_port(self) -> int:
         """The port of the worker's metrics: it has no other."""
         return self._beside(2) if self.worker_metrics_port is None else self.worker_metrics_port
+
+    def _local(self, port: int) -> str:
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 — read, not bound
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     def _beside(self, step: int) -> int:
         beside = self.port + step

@@ -1,6 +1,6 @@
 """Inboxes on a real database: the use cases over their stores, with a clock that moves only when told to."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
@@ -38,12 +38,16 @@ class Rung:
 
     everyone: list[UUID] = field(default_factory=list)
     people: list[tuple[UUID, UUID]] = field(default_factory=list)
+    persons: list[UUID] = field(default_factory=list)
 
     def for_everyone(self, tx: Transaction, inbox_id: UUID) -> None:
         self.everyone.append(inbox_id)
 
     def for_people(self, tx: Transaction, inbox_id: UUID, recipient_ids: Sequence[UUID]) -> None:
         self.people += [(inbox_id, one) for one in recipient_ids]
+
+    def about_person(self, tx: Transaction, recipient_id: UUID) -> None:
+        self.persons.append(recipient_id)
 
 
 @dataclass
@@ -147,7 +151,7 @@ async def house(
     clock: VirtualClock,
     vault: LocalVault,
     make_tenant: Callable[..., Awaitable[str]],
-) -> AsyncIterator[House]:
+) -> House:
     await make_tenant("acme")
     scope = Scope(
         tenant_id="acme",
@@ -159,4 +163,4 @@ async def house(
     )
     made = House(work=api_work, sweeping=worker_work, clock=clock, vault=vault, scope=scope)
     await made.make_inbox()
-    yield made
+    return made

@@ -126,7 +126,7 @@ async def take(
             await house.sweep()
         case ("erase", name) if name not in erased:
             async with house.begin() as tx:
-                await house.feed.forget(tx, people[name].recipient_id)
+                await house.feed.forget(tx, [people[name].recipient_id], [])
                 await tx.connection.execute(
                     "update recipients set data_key = null, erased_at = $2 where id = $1",
                     people[name].recipient_id,

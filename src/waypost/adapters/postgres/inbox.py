@@ -19,7 +19,7 @@ _ttl = msgspec.json.Decoder(dict[str, str])
 
 
 class PgInboxes:
-    """Implements `inbox.ports.InboxStore` and `inbox.ports.VisitorStore`."""
+    """Implements `inbox.ports.InboxStore`, `inbox.ports.VisitorStore` and `inbox.ports.Topics`."""
 
     async def put(self, tx: Transaction, inbox: Inbox) -> Inbox:
         row = await connection_of(tx).fetchrow(
@@ -42,6 +42,9 @@ class PgInboxes:
 
     async def page(self, tx: Transaction, after: str, limit: int) -> Sequence[Inbox]:
         return [_inbox(row) for row in await connection_of(tx).fetch(_SQL["inboxes"], tx.tenant_id, after, limit)]
+
+    async def has(self, tx: Transaction, key: str) -> bool:
+        return await connection_of(tx).fetchval(_SQL["has_topic"], tx.tenant_id, key)
 
     async def settings(self, tx: Transaction) -> InboxSettings:
         row = await connection_of(tx).fetchrow(_SQL["settings"], tx.tenant_id)

@@ -27,6 +27,11 @@ where tenant_id = $1 and key > $2 order by key limit $3
 -- One, by its name.
 select id, key, title, description, ttl, version, created_at, updated_at from inboxes where tenant_id = $1 and key = $2
 
+-- name: has_topic
+-- tenant: row
+-- Whether the tenant has a topic of this key.
+select exists (select from topics where tenant_id = $1 and key = $2)
+
 -- name: settings
 -- tenant: row
 -- What the tenant has chosen for all its inboxes.

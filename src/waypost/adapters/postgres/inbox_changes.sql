@@ -1,4 +1,4 @@
--- name: standing
+-- name: position
 -- tenant: row
 -- Where a stream begins: the numbers of the last changes, of the person's own and of those for everyone.
 select b.id as inbox_id, b.n as public_n, coalesce(m.n, 0) as own_n,
@@ -24,7 +24,7 @@ order by n limit $5
 -- name: public_changes
 -- tenant: row
 -- What has changed about posts for everyone since a number.
-select n, id, redacted_at is not null as is_redacted from inbox_posts
+select n, id from inbox_posts
 where tenant_id = $1 and inbox_id = $2 and audience = 'everyone' and n > $3
 order by n limit $4
 

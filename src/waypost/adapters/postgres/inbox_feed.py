@@ -118,12 +118,17 @@ class PgInboxFeed:
     async def was_seen(self, tx: Transaction, recipient_id: UUID, notification_id: UUID) -> bool:
         return await connection_of(tx).fetchval(_SQL["was_seen"], tx.tenant_id, recipient_id, notification_id)
 
-    async def forget(self, tx: Transaction, recipient_id: UUID) -> None:
+    async def forget(self, tx: Transaction, recipient_id: UUID) -> int:
         connection = connection_of(tx)
+        gone = 0
         for row in await connection.fetch(_UPKEEP["memberships"], tx.tenant_id, recipient_id):
-            for name in ("forget_items", "forget_watermarks", "forget_member"):
-                await connection.execute(_UPKEEP[name], tx.tenant_id, row["inbox_id"], recipient_id)
+            place = (tx.tenant_id, row["inbox_id"], recipient_id)
+            done = await connection.execute(_UPKEEP["forget_items"], *place)
+            gone += int(done.rsplit(" ", 1)[-1])
+            await connection.execute(_UPKEEP["forget_watermarks"], *place)
+            await connection.execute(_UPKEEP["forget_member"], *place)
         await connection.execute(_UPKEEP["forget_token_ends"], tx.tenant_id, recipient_id)
+        return gone
 
 
 def _found(rows: Sequence[Record]) -> Found | None:
