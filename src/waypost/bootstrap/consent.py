@@ -36,7 +36,7 @@ from waypost.tenants.ports import TenantStore
 
 
 def links_of(settings: Settings) -> Links:
-    return Links(settings.api_url.rstrip("/"))
+    return Links(settings.api_url.rstrip("/"), settings.message_domain)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

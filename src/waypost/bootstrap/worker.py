@@ -27,12 +27,14 @@ from waypost.adapters.render.pool import RenderPool
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import open_master_key
 from waypost.bootstrap.clock_sync import database_clock
+from waypost.bootstrap.consent import links_of
 from waypost.bootstrap.database import worker_url
+from waypost.bootstrap.event_chores import open_event_chores
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.jobs import join_job_runner
 from waypost.bootstrap.readiness import Readiness
-from waypost.bootstrap.senders import TenantSenders
 from waypost.bootstrap.relay import CONNECTIONS, open_relay
+from waypost.bootstrap.senders import TenantSenders
 from waypost.bootstrap.traced import TracedComposer, TracedDispatch
 from waypost.bootstrap.tracing import tracing_of
 from waypost.delivery.dispatch import Dispatcher, DispatchParts
@@ -119,18 +121,21 @@ async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerato
         settler = Settler(store=dispatch, clock=clock, worker_id=worker_id)
         journals = settings.data_dir / _JOURNALS
         journal = JournalFile(journals, worker_id, settings.batch_size * _DEPTH)
+        versions = Versions(store=PgVersionStore(), renderer=renderer, keyring=keyring, clock=clock)
+        delivery = PgDelivery(clock=clock, ring=bell.ring)
         composer = MailComposer(
             work=work,
             tenants=tenants,
             keyring=keyring,
-            versions=Versions(store=PgVersionStore(), renderer=renderer, keyring=keyring, clock=clock),
+            versions=versions,
             renderer=renderer,
             identity=identity,
+            links=links_of(settings),
             clock=clock,
         )
         parts = DispatchParts(
             store=dispatch,
-            gatekeeper=Gatekeeper(work=work, delivery=PgDelivery(clock=clock, ring=bell.ring), limits=PgLimits()),
+            gatekeeper=Gatekeeper(work=work, delivery=delivery, limits=PgLimits()),
             composer=TracedComposer(composer, tracing.tracer) if tracing else composer,
             senders=senders,
             journal=journal,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from waypost import __version__
-from waypost.cli import keys, mailbox, running, send, tail, tenants
+from waypost.cli import explain, keys, mailbox, running, send, tail, templates, tenants
 from waypost.cli.doctor import command as doctor
 from waypost.kernel.errors import WaypostError
 
@@ -25,8 +25,10 @@ app.command("migrate")(running.migrate)
 app.command("settings")(running.settings)
 app.command("send")(send.send)
 app.command("tail")(tail.tail)
+app.command("explain")(explain.explain)
 app.command("doctor")(doctor.doctor)
 app.add_typer(mailbox.app, name="mailbox")
+app.add_typer(templates.app, name="templates")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(keys.app, name="keys")
 

@@ -6,6 +6,7 @@ async with Client("http://127.0.0.1:8800", key) as waypost:
     )
 """
 
+from datetime import datetime
 from typing import Self
 
 import httpx
@@ -18,6 +19,8 @@ from waypost.client.suppressions import Suppressions
 from waypost.client.templates import Templates
 from waypost.client.tenants import Audit, Keys, Tenants
 from waypost.client.transport import Transport
+from waypost.client.wish_answers import Explanation
+from waypost.client.wishes import RecipientWishes, Settings, Topics, explain
 from waypost.kernel.clock import Clock
 
 __all__ = ["ApiError", "Client", "ClientError", "Message", "NoAnswerError", "Problem"]
@@ -40,11 +43,37 @@ class Client:
         self.notifications = Notifications(self._transport)
         self.recipients = Recipients(self._transport)
         self.templates = Templates(self._transport)
+        self.topics = Topics(self._transport)
+        self.preferences = RecipientWishes(self._transport)
+        self.settings = Settings(self._transport)
         self.suppressions = Suppressions(self._transport)
         self.tenants = Tenants(self._transport)
         self.keys = Keys(self._transport)
         self.audit = Audit(self._transport)
         self.mailbox = Mailbox(self._transport)
+
+    async def explain(
+        self,
+        recipient: str,
+        *,
+        channel: str = "email",
+        category: str | None = None,
+        topic: str | None = None,
+        template: str | None = None,
+        priority: str = "normal",
+        at: datetime | None = None,
+    ) -> Explanation:
+        """What would happen to a message to this person, and why; nothing is sent."""
+        return await explain(
+            self._transport,
+            recipient,
+            channel=channel,
+            category=category,
+            topic=topic,
+            template=template,
+            priority=priority,
+            at=at,
+        )
 
     async def ready(self) -> bool:
         """Whether the API and all it needs answer."""

@@ -188,6 +188,9 @@ class Suppression(msgspec.Struct, frozen=True, kw_only=True):
     notification_id: str | None = None
     expires_at: datetime | None = None
     released_at: datetime | None = None
+    released_by: str | None = None
+    topic: str | None = None
+    notes: str | None = None
 
 
 class Tenant(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     variables: JsonObject | None = None
     channel: str | None = None
     category: str | None = None
+    topic: str | None = None
     priority: str | None = None
     send_at: datetime | None = None
     expires_at: datetime | None = None

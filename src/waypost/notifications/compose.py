@@ -19,6 +19,7 @@ from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vault import DataKey, Keyring, SealBroken, TenantKey, place
 from waypost.kernel.vocabulary import TenantMode
 from waypost.kernel.work import Work
+from waypost.notifications.links import Links
 from waypost.notifications.model import Payload
 from waypost.notifications.sender import SenderIdentity
 from waypost.templates.context import spoken
@@ -60,6 +61,7 @@ class MailComposer:
         versions: Versions,
         renderer: Renderer,
         identity: SenderIdentity,
+        links: Links,
         clock: Clock,
     ) -> None:
         self._work = work
@@ -68,6 +70,7 @@ class MailComposer:
         self._versions = versions
         self._renderer = renderer
         self._identity = identity
+        self._links = links
         self._clock = clock
         self._contents: OrderedDict[tuple[str, UUID, str | None], Wording] = OrderedDict()
         self._houses: OrderedDict[str, _House] = OrderedDict()
@@ -115,7 +118,10 @@ class MailComposer:
                 context = {**context, **_secrets_decoder.decode(secrets)}
         except SealBroken:
             return Withheld(state=State.FAILED, reason="seal_broken")
-        head = self._identity.head(one.id, payload, date)
+        urls, list_headers = self._links.of_message(one, wording.mentioned, house.key)
+        if urls:
+            context = {**context, **urls}
+        head = self._identity.head(one.id, payload, date, list_headers)
         locale, timezone = spoken(context)
         job = RenderJob(
             tenant_id=one.tenant_id,

@@ -1,14 +1,17 @@
 """The links that let a person stop or choose: made when a message is composed, good for years."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from waypost.delivery.model import Claimed
 from waypost.kernel import tokens
 from waypost.kernel.tokens import Purpose, Token
 from waypost.kernel.vault import TenantKey
 from waypost.kernel.vocabulary import Category
 from waypost.preferences.link_subject import LinkSubject
+from waypost.templates.context import LINKS
 
 CONFIRM: Final = "confirm"
 UNDO: Final = "undo"
@@ -17,9 +20,28 @@ _STOPPABLE: Final = frozenset({Category.MARKETING, Category.REMINDER})
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """`public_url` is how the outside world reaches us, without a slash at its end."""
+    """`public_url` is how the outside world reaches us, without a slash at its end; `domain` names our lists."""
 
     public_url: str
+    domain: str
+
+    def of_message(
+        self, one: Claimed, mentioned: Set[str], key: TenantKey
+    ) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
+        """What its content may link to, and its headers for mail programs; nothing where neither is wanted."""
+        stoppable = may_be_stopped(one.category, one.topic)
+        if not stoppable and mentioned.isdisjoint(LINKS):
+            return {}, ()
+        subject = LinkSubject(
+            recipient_id=one.recipient_id, channel=one.channel, topic=one.topic or "", address_id=one.address_id
+        )
+        unsubscribe = self.unsubscribe(one.tenant_id, subject, key)
+        urls = {"unsubscribe_url": unsubscribe}
+        if "preferences_url" in mentioned:
+            urls["preferences_url"] = self.preferences(one.tenant_id, subject, key)
+        if not stoppable:
+            return urls, ()
+        return urls, list_headers(unsubscribe, one.topic or one.category.word, one.tenant_id, self.domain)
 
     def unsubscribe(self, tenant_id: str, subject: LinkSubject, key: TenantKey) -> str:
         return f"{self.public_url}/u/{_token(Purpose.UNSUBSCRIBE, tenant_id, subject, key)}"
@@ -43,16 +65,12 @@ def grant_token(audience: str, tenant_id: str, subject: LinkSubject, key: Tenant
     return tokens.write(token, key)
 
 
-def list_headers(
-    category: Category, unsubscribe_url: str, topic: str | None, tenant_id: str, domain: str
-) -> tuple[tuple[str, str], ...]:
-    """RFC 2369, RFC 8058 and RFC 2919, on what a person may stop: marketing, reminders and other topics they chose."""
-    if not may_be_stopped(category, topic):
-        return ()
+def list_headers(unsubscribe_url: str, name: str, tenant_id: str, domain: str) -> tuple[tuple[str, str], ...]:
+    """RFC 2369, RFC 8058 and RFC 2919."""
     return (
         ("List-Unsubscribe", f"<{unsubscribe_url}>"),
         ("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"),
-        ("List-Id", f"<{topic or category.word}.{tenant_id}.{domain}>"),
+        ("List-Id", f"<{name.replace('_', '-')}.{tenant_id}.{domain}>"),
     )
 
 

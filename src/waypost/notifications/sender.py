@@ -22,7 +22,14 @@ class SenderIdentity:
         """Whether a tenant's messages go to the catch-all. A sandbox tenant's always do."""
         return mode is TenantMode.SANDBOX or not self.sends_for_real
 
-    def head(self, notification_id: UUID, payload: Payload, date: str) -> MailHead:
+    def head(
+        self, notification_id: UUID, payload: Payload, date: str, list_headers: tuple[tuple[str, str], ...] = ()
+    ) -> MailHead:
+        """Where a message can be unsubscribed from, our headers about that take the place of the caller's."""
+        own = payload.headers
+        if list_headers and own:
+            ours = {name.lower() for name, _ in list_headers}
+            own = tuple(header for header in own if header[0].lower() not in ours)
         return MailHead(
             message_id=message_id_of(notification_id, self.message_domain),
             sender=payload.sender or self.default_from,
@@ -30,7 +37,7 @@ class SenderIdentity:
             date=date,
             reply_to=payload.reply_to,
             cc=payload.cc,
-            headers=(("Auto-Submitted", "auto-generated"), *payload.headers),
+            headers=(("Auto-Submitted", "auto-generated"), *list_headers, *own),
         )
 
     def return_path(self, tenant_id: str, mode: TenantMode, notification_id: UUID, key: TenantKey) -> str:

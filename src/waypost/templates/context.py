@@ -6,6 +6,10 @@ from typing import Final
 
 from waypost.templates.model import JsonObject, JsonValue
 
+LINKS: Final = ("unsubscribe_url", "preferences_url")
+"""Each message has its own, made when it is sent; nobody else can set them, and wherever a content is only shown they
+lead nowhere."""
+INERT: Final = "#"
 _OF_THE_RECIPIENT: Final = ("id", "locale", "timezone")
 
 
@@ -32,7 +36,7 @@ def build_context(
             context["recipient"] = about
     if tenant is not None and (house := _members("tenant", tenant, mentioned)):
         context["tenant"] = house
-    return {**context, **variables}
+    return {**context, **variables, **{name: INERT for name in LINKS if name in mentioned}}
 
 
 def speaks(mentioned: AbstractSet[str]) -> bool:
