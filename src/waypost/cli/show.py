@@ -19,6 +19,13 @@ _COLOURS: Final = {
     "delivered": "green",
     "active": "green",
     "ok": "green",
+    "created": "green",
+    "drafted": "cyan",
+    "published": "green",
+    "pulled": "cyan",
+    "unchanged": "bright_black",
+    "conflict": "yellow",
+    "refused": "red",
     "suppressed": "yellow",
     "warn": "yellow",
     "suspended": "yellow",
@@ -73,6 +80,18 @@ class Output:
         else:
             cells = [_cell(field) for field in value.values() if field is not None]
             self._console.print(Text("  ").join(cells))
+
+    def patches(self, found: Mapping[str, str], *, empty: str) -> None:
+        """Differences by name, coloured as people know them."""
+        if self.as_json:
+            self._json(found)
+            return
+        if not found:
+            self._console.print(empty)
+        for patch in found.values():
+            for line in patch.splitlines():
+                style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+                self._console.print(Text(line, style="bold" if line[:3] in ("+++", "---") else style))
 
     def line(self, text: str) -> None:
         """Said to people only."""

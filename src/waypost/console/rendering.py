@@ -54,6 +54,7 @@ class Renderer:
                 "state_tone": words.tone_of_state,
                 "reason": words.reason,
                 "word": words.spaced,
+                "lines": str.splitlines,
             },
             globals={"assets": {name: f"/assets/{asset.name}" for name, asset in assets.items()}, "themes": THEMES},
         )

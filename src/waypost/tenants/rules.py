@@ -33,6 +33,9 @@ PLATFORMS_OWN: Final = PLATFORM_ONLY | {
     Permission.AUDIT_READ,
     Permission.SUPPRESSIONS_READ,
     Permission.SUPPRESSIONS_WRITE,
+    Permission.TEMPLATES_READ,
+    Permission.TEMPLATES_WRITE,
+    Permission.TEMPLATES_APPROVE,
     Permission.TRIGGERS_READ,
     Permission.TRIGGERS_WRITE,
 }

@@ -30,6 +30,27 @@
     }
   });
 
+  // The preview follows what is written, a moment later; which locale is open decides which one is shown.
+  const editor = document.getElementById("editor");
+  if (editor) {
+    const show = editor.querySelector("[data-show-preview]");
+    let waiting;
+    const soon = (pause) => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => editor.requestSubmit(show), pause);
+    };
+    editor.addEventListener("input", () => soon(500));
+    editor.addEventListener("toggle", (event) => {
+      const locale = event.target.dataset.locale;
+      const choice = editor.elements.namedItem("locale");
+      if (!locale || !event.target.open || choice.value === locale) return;
+      choice.value = locale;
+      choice.dispatchEvent(new Event("change", { bubbles: true }));
+      soon(0);
+    }, true);
+    soon(0);
+  }
+
   // “/” goes to the search field, as in many places.
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.closest("input, textarea, select")) return;
