@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from waypost.kernel.ids import id_at, moment_of, show
+from waypost.kernel.ids import moment_of, show
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vault import DataKey, Keyring, SealBroken, TenantKey, place
 from waypost.kernel.work import Transaction
@@ -25,7 +25,7 @@ from waypost.outbox.model import OutboxKind, Told
 from waypost.outbox.ports import EndpointStore, NotificationFacts, SubjectStore, SuppressionFacts
 from waypost.outbox.webhook_model import StoredEndpoint
 
-_STATUS: Final = {
+_STATUS: Final[Mapping[int, str]] = {
     OutboxKind.NOTIFICATION_DISPATCHED: "dispatched",
     OutboxKind.NOTIFICATION_DEFERRED: "queued",
     OutboxKind.NOTIFICATION_FAILED: "failed",
@@ -57,8 +57,11 @@ class Event:
 
 def event_id(tenant_id: str, told: Told) -> str:
     """The same for every endpoint, every try and every replay, because it is made of what happened."""
-    said = f"{tenant_id}\n{told.subject_id}\n{told.kind}\n{told.n}\n{told.sequence}".encode()
-    return show("evt", id_at(told.at, hashlib.sha256(said).digest()[:10]))
+    sequence = told.sequence
+    numbers = (told.kind << 16 | told.n) << 64 | sequence
+    said = tenant_id.encode() + told.subject_id.bytes + numbers.to_bytes(16, "big")
+    entropy = int.from_bytes(hashlib.sha256(said).digest()[:10], "big")
+    return show("evt", UUID(int=sequence // 1000 << 80 | entropy))
 
 
 class Describe:
@@ -80,12 +83,13 @@ class Describe:
         described: list[Event | None] = []
         for told in news:
             entry, record = CATALOGUE.get(told.kind), records.get(told.subject_id)
+            subject = show(entry.subject, told.subject_id) if entry else ""
             data: Data | None = None
             match record:
                 case NotificationFacts() if key is not None:
                     if record.id not in opened:
                         opened[record.id] = _metadata(record, key, tx.tenant_id)
-                    data = _notification(told, record, reasons.get((record.id, told.n)), opened[record.id])
+                    data = _notification(told, subject, record, reasons.get((record.id, told.n)), opened[record.id])
                 case SuppressionFacts():
                     data = _suppression(told, record)
                 case StoredEndpoint():
@@ -95,7 +99,6 @@ class Describe:
             if entry is None or data is None:
                 described.append(None)
                 continue
-            subject = show(entry.subject, told.subject_id)
             described.append(Event(id=event_id(tx.tenant_id, told), type=entry, told=told, subject=subject, data=data))
         return described
 
@@ -132,18 +135,18 @@ def _metadata(record: NotificationFacts, key: TenantKey, tenant_id: str) -> dict
 
 
 def _notification(
-    told: Told, record: NotificationFacts, attempt_reason: str | None, metadata: dict[str, JsonValue]
+    told: Told, shown_id: str, record: NotificationFacts, attempt_reason: str | None, metadata: dict[str, JsonValue]
 ) -> NotificationData:
     dispatched = told.kind == OutboxKind.NOTIFICATION_DISPATCHED
     deferred = told.kind == OutboxKind.NOTIFICATION_DEFERRED
     return NotificationData(
         sequence=told.sequence,
-        notification_id=show("ntf", record.id),
+        notification_id=shown_id,
         request_id=show("req", record.request_id),
         recipient_id=record.external_id,
         channel=record.channel.word,
         category=record.category.word,
-        status=_STATUS[OutboxKind(told.kind)],
+        status=_STATUS[told.kind],
         reason=None if dispatched else attempt_reason or (None if deferred else record.reason),
         attempt=told.n or None,
         created_at=moment_of(record.id),

@@ -51,7 +51,7 @@ def outgoing(event: Event, tenant_id: str, *, out_of_order: bool = False) -> Out
         time=event.told.at,
         datacontenttype="application/json",
         # As the sequence extension asks: text that sorts as the numbers do.
-        sequence=f"{event.told.sequence:020d}",
+        sequence=f"{event.data.sequence:020d}",
         partitionkey=key,
         tenantid=tenant_id,
         data=event.data,
