@@ -8,6 +8,7 @@ from waypost.api.bulk_body import Items
 from waypost.api.endpoint import Call, Endpoint, endpoint
 from waypost.api.notification_bulk import ItemRefusal, show_refusal
 from waypost.api.notification_shapes import AcceptedNotificationView, show_notification
+from waypost.api.notifications import send_notification
 from waypost.api.shapes import JsonMap, Listing, Moment, NoBody, NoQuery, PageQuery, Shape
 from waypost.api.timers import TIMER_EXAMPLE, TimerShape, show_timer
 from waypost.kernel import ids
@@ -105,7 +106,7 @@ _FAILED: Final = {
     "dead_at": "2026-01-15T12:00:00Z",
 }
 EVENT_CODES: Final = (
-    "ambiguous_recipient",
+    *send_notification.refusals[422],
     "invalid_event_type",
     "invalid_id",
     "recipient_missing",

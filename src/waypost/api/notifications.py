@@ -69,6 +69,8 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
             "header_refused",
             "header_reserved",
             "in_the_past",
+            "invalid_duration",
+            "needs_until_seen",
             "invalid_variables",
             "too_far_ahead",
             "topic_mismatch",

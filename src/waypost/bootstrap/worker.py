@@ -84,14 +84,16 @@ class Crew:
 
 
 @asynccontextmanager
-async def open_worker(settings: Settings, telemetry: Telemetry) -> AsyncGenerator[Worker]:
+async def open_worker(
+    settings: Settings, telemetry: WorkerTelemetry, registry: CollectorRegistry | None = None
+) -> AsyncGenerator[Worker | Crew]:
     """Refuses to start on a schema or a master key that does not fit."""
     master = open_master_key(settings.master_key_path, create=False)
     dsn = worker_url(settings, master)
     async with AsyncExitStack() as stack:
+        taken = _OWN_LINES + (CONNECTIONS if settings.relay == "on" else 0)
         options = PoolOptions(
             application_name="waypost worker", max_size=settings.worker_connections - taken, index_plans=True
-        taken = _OWN_LINES + (CONNECTIONS if settings.relay == "on" else 0)
         )
         pool = await open_pool(dsn, options)
         stack.push_async_callback(pool.close)

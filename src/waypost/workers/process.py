@@ -20,7 +20,7 @@ async def work_until_stopped(settings: Settings, stop: asyncio.Event) -> None:
     registry = CollectorRegistry()
     port = claim_port(settings.metrics_host, settings.worker_port, "--worker-metrics-port")
     outcomes = OutcomeLog(SystemClock(), for_people=is_for_people(settings))
-    async with open_worker(settings, WorkerMetrics(registry, outcomes)) as worker:
+    async with open_worker(settings, WorkerMetrics(registry, outcomes), registry) as worker:
         server, thread = start_http_server(port, settings.metrics_host, registry)
         ending = asyncio.create_task(_end_with(stop))
         try:
