@@ -61,6 +61,14 @@ class _Pipe:
         return buffer
 
 
+class _PipedLibrary:
+    """For whoever can open nothing: the pool reads for it."""
+
+    def __init__(self, pipe: _Pipe, budget: CpuBudget) -> None:
+        self.read = pipe.wish
+        self.excuse = budget.excuse
+
+
 class _Workshop:
     def __init__(self, limits: RenderLimits, budget: CpuBudget, speech: Speech) -> None:
         self._limits = limits
@@ -102,13 +110,10 @@ class _Workshop:
         faults, mentioned = list(proof.faults), frozenset[str]()
         if proof.content is not None:
             parts = wire.Parts.of(proof.content)
-            faults, mentioned = check_content(parts, self._begin_compiled, self._speech, MAX_COMPILED_BYTES)
+            faults, mentioned = check_content(parts, _go_on, self._speech, MAX_COMPILED_BYTES)
             faults = [_in_source(fault, ask.source) for fault in faults]
         content = None if faults else proof.content
         return wire.CompileReply(self._end_batch(), faults, sorted(mentioned), content, list(proof.warnings))
-
-    def _begin_compiled(self, _part: int) -> None:
-        self._budget.begin_item(0, self._limits.compile_cpu_seconds)
 
     def _end_batch(self) -> wire.Toll:
         return self._budget.end_batch(self._items_done)
@@ -143,6 +148,10 @@ class _Workshop:
                 break
         self._items_done += len(results)
         return results
+
+
+def _go_on(_part: int) -> None:
+    """Compiling is one item, from the source to the last look at what came of it."""
 
 
 def _in_source(fault: wire.Fault, source: LocaleSource) -> wire.Fault:
@@ -185,7 +194,7 @@ def main() -> None:
     # The pool reads stderr until the greeting, to tell why a child does not start; what comes later may hold content.
     os.dup2(0, 2)
     budget = CpuBudget(limits, memoryview(page).cast("I"), OwnMemory())
-    workshop = _Workshop(limits, budget, Speech(pipe.wish))
+    workshop = _Workshop(limits, budget, Speech(_PipedLibrary(pipe, budget)))
     for word in start.equipment:
         load(Equipment(word))
     greeting = _rehearse(workshop)

@@ -5,8 +5,10 @@ from typing import Final
 import msgspec
 
 MAX_SOURCE_BYTES: Final = 256 * 1024
-MAX_COMPILED_BYTES: Final = 1024 * 1024
+MAX_COMPILED_BYTES: Final = 512 * 1024
 """What a source may grow to: MJML and inlined CSS repeat themselves."""
+MAX_DERIVED_BYTES: Final = 256 * 1024
+"""Of HTML that has no text part of its own: deriving one from more takes too long for a message."""
 MAX_SCHEMA_BYTES: Final = 64 * 1024
 
 
@@ -17,7 +19,7 @@ class RenderLimits(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: int = 512 * 1024 * 1024
     item_cpu_seconds: float = 0.3
     """An item that takes longer kills its child."""
-    compile_cpu_seconds: float = 3.0
+    compile_cpu_seconds: float = 1.5
     """The same for making a content of what an author wrote, which is done once and apart from everything else."""
     slow_cpu_seconds: float = 0.05
     """Content with an item that takes longer is served apart from the others."""

@@ -1,6 +1,7 @@
 """Languages and time zones, loaded when they are first spoken. An unknown one falls back: no message fails for it."""
 
 import io
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import tzinfo
@@ -11,8 +12,7 @@ from zoneinfo import ZoneInfo
 from babel import Locale, UnknownLocaleError, localedata
 from babel.core import get_global
 
-from waypost.adapters.render.resources import locale_resource, zone_resource
-from waypost.adapters.render.speech import Wish
+from waypost.adapters.render.resources import Library, locale_resource, zone_resource
 from waypost.kernel.locale_tag import less_exact
 
 MOST_LOCALES: Final = 24
@@ -29,8 +29,8 @@ localedata.locale_identifiers()
 
 
 class Atlas:
-    def __init__(self, wish: Wish) -> None:
-        self._wish = wish
+    def __init__(self, library: Library) -> None:
+        self._library = library
         self._locales: OrderedDict[str, Locale | None] = OrderedDict()
         self._zones: OrderedDict[str, ZoneInfo | None] = OrderedDict()
         # The library opens its data by path; a child can open nothing, and asks for the bytes instead.
@@ -52,22 +52,25 @@ class Atlas:
     def _load(self, tag: str) -> Locale | None:
         while len(localedata._cache) > MOST_LOCALES:  # pyright: ignore[reportPrivateUsage]
             localedata._cache.clear()  # pyright: ignore[reportPrivateUsage]
+        begun = time.process_time()
         try:
             locale = Locale.parse(tag, sep="-")
             locale.plural_form  # noqa: B018 — loads the data
         except (UnknownLocaleError, ValueError, OSError):
             return None
+        finally:
+            self._library.excuse(time.process_time() - begun)
         return locale
 
     def _load_zone(self, name: str) -> ZoneInfo | None:
-        raw = self._wish(zone_resource(name))
+        raw = self._library.read(zone_resource(name))
         try:
             return ZoneInfo.from_file(io.BytesIO(raw), key=name) if raw is not None else None
         except ValueError:
             return None
 
     def _open(self, path: str, _mode: str) -> io.BytesIO:
-        raw = self._wish(locale_resource(PurePath(path).stem))
+        raw = self._library.read(locale_resource(PurePath(path).stem))
         if raw is None:
             raise FileNotFoundError(path)
         return io.BytesIO(raw)

@@ -43,6 +43,10 @@ class MarkupScan:
         self.names: set[str] = set()
 
     def run(self, markup: str) -> str:
+        last = markup.rfind("<!--")
+        if last > markup.rfind("-->"):
+            line = markup.count("\n", 0, last) + 1
+            raise RenderRefused("template_refused", f"The comment on line {line} is never closed.", self._pointer)
         position = 0
         while found := _PIECE.search(markup, position):
             self._text(markup[position : found.start()])

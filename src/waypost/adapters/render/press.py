@@ -10,7 +10,7 @@ from waypost.adapters.render import wire
 from waypost.adapters.render.assemble import SLOT, Assembly, without_includes
 from waypost.adapters.render.css_page import inline_css
 from waypost.adapters.render.json_part import Marks
-from waypost.adapters.render.limits import MAX_COMPILED_BYTES
+from waypost.adapters.render.limits import MAX_COMPILED_BYTES, MAX_DERIVED_BYTES
 from waypost.adapters.render.mail_headers import refuse_breaks
 from waypost.adapters.render.markdown_page import markdown_to_html
 from waypost.adapters.render.markup_scan import Dress, MarkupScan
@@ -70,6 +70,9 @@ class _Press:
         if len(html.encode()) > MAX_COMPILED_BYTES:
             words = f"The finished HTML is larger than {MAX_COMPILED_BYTES // 1024} KB."
             raise RenderRefused("too_large", words, "/body")
+        if content.text is None and len(html) > MAX_DERIVED_BYTES:
+            words = f"The finished HTML is larger than {MAX_DERIVED_BYTES // 1024} KB: give it a text part of its own."
+            raise RenderRefused("too_large", words, "/text")
         return Proof(_with(content, html=html), warnings=_warnings(html))
 
     def _look_at_sources(self) -> list[wire.Fault]:

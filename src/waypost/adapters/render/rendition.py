@@ -72,7 +72,7 @@ def dialect_of(profile: Profile, speech: Speech) -> Dialect:
     if profile is Profile.JINJA:
         return JinjaDialect(speech)
     if loaded(Equipment.LIQUID) is None:
-        speech.wish(wish_for(Equipment.LIQUID))
+        speech.library.read(wish_for(Equipment.LIQUID))
         load(Equipment.LIQUID)
     return loaded(Equipment.LIQUID).LiquidDialect(speech)
 

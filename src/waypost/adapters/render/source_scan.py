@@ -12,7 +12,7 @@ from waypost.templates.model import Profile
 MAX_NESTING: Final = 200
 MAX_TOKENS_IN_A_TAG: Final = 500
 MAX_BRANCHES: Final = 500
-MAX_LIQUID_TAG: Final = 5_000
+MAX_LIQUID_TAG: Final = 2_000
 """Its lexer takes quadratic time over the spaces of one tag."""
 
 _CLOSERS: Final = {"{{": "}}", "{%": "%}", "{#": "#}"}

@@ -8,12 +8,10 @@ from functools import partial
 from typing import Any, Final
 
 from waypost.adapters.render.equipment import Equipment, load, loaded, wish_for
-from waypost.adapters.render.resources import read_resource
+from waypost.adapters.render.resources import Library, OpenLibrary
 
 FILTERS: Final = ("date", "time", "datetime", "relative", "money", "number", "percent", "plural", "listed")
 """Known to both template languages."""
-
-Wish = Callable[[str], bytes | None]
 
 
 class Unsuitable(Exception):
@@ -26,8 +24,8 @@ class Unsuitable(Exception):
 
 
 class Speech:
-    def __init__(self, wish: Wish = read_resource) -> None:
-        self.wish = wish
+    def __init__(self, library: Library | None = None) -> None:
+        self.library = library or OpenLibrary()
         self._recipients: tuple[str | None, str | None] = (None, None)
         self._written_in: str | None = None
 
@@ -42,7 +40,7 @@ class Speech:
     def _say(self, name: str, value: object, *words: object, **named: object) -> object:
         wording = loaded(Equipment.WORDING)
         if wording is None:
-            self.wish(wish_for(Equipment.WORDING))
+            self.library.read(wish_for(Equipment.WORDING))
             load(Equipment.WORDING)
             wording = loaded(Equipment.WORDING)
-        return wording.say(self.wish, self._recipients, self._written_in, name, value, words, named)
+        return wording.say(self.library, self._recipients, self._written_in, name, value, words, named)

@@ -14,7 +14,8 @@ from babel.numbers import NumberPattern, format_currency, format_decimal, get_cu
 
 from waypost.adapters.render.locales import Atlas
 from waypost.adapters.render.moments import STYLES, local, read_clock, read_moment, read_pattern
-from waypost.adapters.render.speech import Unsuitable, Wish
+from waypost.adapters.render.resources import Library
+from waypost.adapters.render.speech import Unsuitable
 
 _MOST_DIGITS: Final = 30
 _MOST_DECIMALS: Final = 12
@@ -23,7 +24,7 @@ _MICROS: Final = Decimal(1_000_000)
 _MOST_LISTED: Final = 1000
 _LISTS: Final = {"and": "standard", "or": "or"}
 
-_atlases: dict[Wish, Atlas] = {}
+_atlases: dict[Library, Atlas] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class _Voice:
 
 
 def say(
-    wish: Wish,
+    library: Library,
     recipients: tuple[str | None, str | None],
     written_in: str | None,
     name: str,
@@ -43,9 +44,9 @@ def say(
     words: tuple[object, ...],
     named: dict[str, object],
 ) -> object:
-    atlas = _atlases.get(wish)
+    atlas = _atlases.get(library)
     if atlas is None:
-        atlas = _atlases[wish] = Atlas(wish)
+        atlas = _atlases[library] = Atlas(library)
     if value is None:
         raise Unsuitable(f"gives `{name}` a value that is missing", is_missing=True)
     locale, zone = named.pop("locale", None), named.pop("zone", None)
