@@ -70,14 +70,14 @@ async def _write_templates(client: Client) -> None:
     template = await client.templates.create("welcome", name="Welcome", category="transactional")
     assert (await client.templates.get("welcome")).id == template.id
     schema = {"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}}
-    content = {"subject": "Hello {{ first_name }}", "text": "How is {{ city }}?"}
-    draft = await client.templates.add_version("welcome", content, variables_schema=schema)
-    assert (draft.number, draft.state) == (1, "draft")
-    assert (await client.templates.publish("welcome", 1)).state == "active"
-    assert (await client.templates.version("welcome", 1)).content["subject"] == content["subject"]
-    assert [one.number async for one in client.templates.versions("welcome")] == [1]
+    english = {"subject": "Hello {{ first_name }}", "body": "How is {{ city }}?", "format": "text"}
+    draft = await client.templates.add_version("welcome", {"en": english}, variables_schema=schema)
+    assert (draft.semver, draft.state) == ("1.0.0", "draft")
+    assert (await client.templates.publish("welcome", "1.0.0")).state == "active"
+    assert (await client.templates.version("welcome", "1.0.0")).locales["en"].subject == english["subject"]
+    assert [one.semver async for one in client.templates.versions("welcome")] == ["1.0.0"]
     assert [one.key async for one in client.templates.list()] == ["welcome"]
-    rendered = await client.templates.preview("welcome", 1, {"first_name": "Ada", "city": "London"})
+    rendered = await client.templates.preview("welcome", "1.0.0", {"first_name": "Ada", "city": "London"})
     assert (rendered.subject, rendered.text.strip()) == ("Hello Ada", "How is London?")
 
 

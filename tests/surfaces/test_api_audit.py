@@ -21,13 +21,22 @@ async def _address(acme: Any) -> str:
     return (await acme.ok("GET", "/v1/recipients/u1/addresses"))["items"][0]["id"]
 
 
+WORDS = {"locales": {"en": {"subject": "s", "body": "t {{ unsubscribe_url }}", "format": "text"}}}
+
+
 async def _template(acme: Any) -> None:
     await acme.ok("POST", "/v1/templates", {"key": "hello", "name": "Hello", "category": "marketing"})
 
 
 async def _draft(acme: Any) -> None:
     await _template(acme)
-    await acme.ok("POST", "/v1/templates/hello/email/versions", {"content": {"subject": "s", "text": "t"}})
+    await acme.ok("POST", "/v1/templates/hello/email/versions", WORDS)
+
+
+async def _model(acme: Any) -> None:
+    await _template(acme)
+    by_model = {"source": "ai_drafted", "provenance": {"model": "m"}}
+    await acme.ok("POST", "/v1/templates/hello/email/versions", WORDS | by_model)
 
 
 async def _suppression(acme: Any) -> str:
@@ -52,9 +61,18 @@ SCENES: dict[str, tuple[Callable[[Any], Awaitable[Any]] | None, str, str, Any]] 
         _template,
         "POST",
         "/v1/templates/hello/email/versions",
-        {"content": {"subject": "s", "text": "t"}},
+        WORDS,
     ),
-    "publish_version": (_draft, "POST", "/v1/templates/hello/email/versions/1/publish", None),
+    "change_template": (_template, "PATCH", "/v1/templates/hello/email", {"name": "Other"}),
+    "archive_template": (_template, "POST", "/v1/templates/hello/email/archive", None),
+    "publish_version": (_draft, "POST", "/v1/templates/hello/email/versions/1.0.0/publish", None),
+    "archive_version": (_draft, "POST", "/v1/templates/hello/email/versions/1.0.0/archive", None),
+    "approve_version": (
+        _model,
+        "POST",
+        "/v1/templates/hello/email/versions/1.0.0/approve",
+        {"approver": "Jane Roe"},
+    ),
     "create_suppression": (None, "POST", "/v1/suppressions", {"address": "ada@example.com"}),
     "release_suppression": (_suppression, "DELETE", "/v1/suppressions/{made}", None),
 }

@@ -18,9 +18,9 @@ def _in(**delta: float) -> str:
 
 async def _published(acme: Any, key: str = "order-paid", **version: Any) -> None:
     await acme.ok("POST", "/v1/templates", {"key": key, "name": key, "category": "operational"})
-    content = {"subject": "Order {{ order }}", "text": "Hello {{ first_name }}, code {{ code }}"}
-    await acme.ok("POST", f"/v1/templates/{key}/email/versions", {"content": content} | version)
-    await acme.ok("POST", f"/v1/templates/{key}/email/versions/1/publish")
+    words = {"subject": "Order {{ order }}", "body": "Hello {{ first_name }}, code {{ code }}", "format": "text"}
+    await acme.ok("POST", f"/v1/templates/{key}/email/versions", {"locales": {"en": words}} | version)
+    await acme.ok("POST", f"/v1/templates/{key}/email/versions/1.0.0/publish")
 
 
 async def test_the_first_call(acme: Any) -> None:

@@ -10,7 +10,6 @@ import msgspec
 from waypost.channels.rules import check_headers
 from waypost.kernel.address import split_mailbox
 from waypost.kernel.errors import FieldError, Refused, refuse
-from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vocabulary import Category
 from waypost.notifications.model import Routing, SubmitCommand
 
@@ -62,14 +61,6 @@ def choose_timing(command: SubmitCommand, category: Category, now: datetime) -> 
     send_at = max(command.send_at or now, now)
     expires_at = command.expires_at or send_at + LIFETIME.get(category, USUAL_LIFETIME)
     return Timing(send_at=send_at, expires_at=expires_at)
-
-
-def freeze_context(
-    attributes: Mapping[str, JsonValue], variables: Mapping[str, JsonValue], mentioned: Iterable[str]
-) -> dict[str, JsonValue]:
-    """What the content may read: the attributes it mentions, and the call's variables above them."""
-    frozen = {name: attributes[name] for name in mentioned if name in attributes}
-    return {**frozen, **variables}
 
 
 def _check_targets(command: SubmitCommand) -> Iterable[FieldError]:

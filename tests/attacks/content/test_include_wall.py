@@ -17,15 +17,17 @@ WORDS = ("include", "extends", "import", "from")
 def a_and_b(fortress: Any) -> tuple[Any, Any, list[str]]:
     owner, rival = fortress.tenant("include-a"), fortress.tenant("include-b")
     ids: list[str] = []
-    owner.ok("POST", "/v1/templates", {"key": "layout", "name": "n", "category": "transactional"})
+    owner.ok("POST", "/v1/templates", {"key": "layout", "category": "transactional", "kind": "partial"})
     for _ in range(2):
-        content = {"subject": SECRET, "html": f"<p>{SECRET}</p>{{% block body %}}{{% endblock %}}"}
-        made = owner.ok("POST", "/v1/templates/layout/email/versions", {"content": content})
-        ids.append(made["id"])
+        words = {"locales": {"en": {"body": f"<p>{SECRET}</p>"}}}
+        ids.append(owner.ok("POST", "/v1/templates/layout/email/versions", words)["id"])
     # Compiled in the process that serves everybody.
-    owner.ok("POST", "/v1/templates/layout/email/versions/1/publish")
-    for number in (1, 2):
-        owner.ok("POST", f"/v1/templates/layout/email/versions/{number}/preview", {})
+    owner.ok("POST", "/v1/templates/layout/email/versions/1.0.0/publish")
+    owner.ok("POST", "/v1/templates", {"key": "user", "category": "transactional"})
+    words = {"locales": {"en": {"subject": "s", "body": "<p>{% include 'layout' %}</p>"}}}
+    owner.ok("POST", "/v1/templates/user/email/versions", words)
+    shown = owner.ok("POST", "/v1/templates/user/email/versions/1.0.0/preview", {})
+    assert SECRET in shown["html"], "what is one's own and published is found, or these tests prove nothing"
     return owner, rival, ids
 
 
@@ -62,16 +64,36 @@ def test_nothing_is_included_whatever_it_is_called(word: str, a_and_b: tuple[Any
                     assert answer.status_code == 422, (source, answer.text)
 
 
-def test_an_optional_include_brings_nothing_either(a_and_b: tuple[Any, Any, list[str]]) -> None:
-    _, rival, ids = a_and_b
-    rival.ok("POST", "/v1/templates", {"key": "mine", "name": "n", "category": "transactional"})
-    for name in ("layout", "html", *ids):
-        source = f"<p>a{{% include '{name}' ignore missing %}}{{% include ['{name}', 'layout'] ignore missing %}}z</p>"
-        made = rival("POST", "/v1/templates/mine/email/versions", {"content": {"subject": "s", "html": source}})
-        if made.status_code == 201:
-            number = made.json()["number"]
-            shown = rival("POST", f"/v1/templates/mine/email/versions/{number}/preview", {})
-            assert shown.status_code == 422 or shown.json()["html"] == "<p>az</p>"
-            assert SECRET not in shown.text
-        else:
-            assert made.status_code == 422
+def test_a_template_finds_neither_another_tenant_s_partials_nor_drafts(
+    fortress: Any, a_and_b: tuple[Any, Any, list[str]]
+) -> None:
+    owner, rival, ids = a_and_b
+    rival.ok("POST", "/v1/templates", {"key": "mine", "category": "transactional"})
+    rival.ok("POST", "/v1/templates", {"key": "draft", "category": "transactional", "kind": "partial"})
+    rival.ok("POST", "/v1/templates/draft/email/versions", {"locales": {"en": {"body": SECRET}}})
+    platform = fortress.platform
+    platform.ok("POST", "/v1/templates", {"key": "of-platform", "category": "transactional", "kind": "partial"})
+    platform.ok("POST", "/v1/templates/of-platform/email/versions", {"locales": {"en": {"body": SECRET}}})
+    names = ("layout", "draft", "of-platform", "html", "user", "mine", "_platform/of-platform", *ids)
+    for name in names:
+        for source in (
+            f"<p>{{% include '{name}' %}}</p>",
+            f"<p>a{{% include '{name}' ignore missing %}}{{% include ['{name}', 'layout'] ignore missing %}}z</p>",
+            f"{{% extends '{name}' %}}",
+            f"{{% import '{name}' as x %}}{{{{ x }}}}",
+            f"{{% set n = '{name}' %}}<p>{{% include n %}}</p>",
+        ):
+            for profile in ("jinja", "liquid"):
+                words = {"locales": {"en": {"subject": "s", "body": source}}, "profile": profile}
+                made = rival("POST", "/v1/templates/mine/email/versions", words)
+                assert SECRET not in made.text.replace(source, "")
+                if made.status_code == 201:
+                    number = made.json()["semver"]
+                    shown = rival("POST", f"/v1/templates/mine/email/versions/{number}/preview", {"variables": {}})
+                    assert SECRET not in shown.text, (name, source)
+                else:
+                    assert made.status_code == 422, made.text
+        framed = {"locales": {"en": {"subject": "s", "body": "x"}}, "layout": name}
+        refused = rival("POST", "/v1/templates/mine/email/versions", framed)
+        assert (refused.status_code, refused.json()["code"]) == (422, "unknown_partial"), name
+    assert owner.ok("GET", "/v1/templates/layout/email")["owner"] == "tenant"

@@ -112,11 +112,12 @@ def test_a_schema_reaches_no_file_and_no_net(fortress: Any, canary: Canary) -> N
             {"$id": url, "$ref": "other.json"},
             {"$defs": {"x": {"$dynamicRef": url}}, "$ref": "#/$defs/x"},
         ):
-            body = {"content": {"subject": "s", "text": "t"}, "variables_schema": schema}
+            words = {"subject": "s", "body": "t", "format": "text"}
+            body = {"locales": {"en": words}, "variables_schema": schema}
             answer = caller("POST", "/v1/templates/k/email/versions", body)
             assert answer.status_code in (201, 422), answer.text
             assert "hush" not in answer.text.replace(url, "").replace("hush-hush", "")
             if answer.status_code == 201:
-                number = answer.json()["number"]
+                number = answer.json()["semver"]
                 caller("POST", f"/v1/templates/k/email/versions/{number}/preview", {"variables": {"a": "x"}})
     assert canary.touched() == []

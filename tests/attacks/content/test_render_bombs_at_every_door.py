@@ -35,9 +35,9 @@ def schema_of_forty_branches() -> dict[str, Any]:
 def attacker(fortress: Any) -> Any:
     caller = fortress.tenant("bomber")
     caller.ok("POST", "/v1/templates", {"key": "bomb", "name": "n", "category": "transactional"})
-    content = {"subject": "s", "html": AT_RENDER}
-    caller.ok("POST", "/v1/templates/bomb/email/versions", {"content": content})
-    caller.ok("POST", "/v1/templates/bomb/email/versions/1/publish")
+    words = {"subject": "s", "body": AT_RENDER}
+    caller.ok("POST", "/v1/templates/bomb/email/versions", {"locales": {"en": words}})
+    caller.ok("POST", "/v1/templates/bomb/email/versions/1.0.0/publish")
     return caller
 
 
@@ -50,9 +50,10 @@ def calls(bombs: dict[str, str]) -> Iterator[tuple[str, str, Any]]:
     for part in ("subject", "text"):
         content = {"subject": "s", "html": "h", part: '{{ "}}" ~ ' + "-" * 20_000 + "1 }}"}
         yield f"{part}: content", "/v1/notifications", {"to": someone, "content": content}
-        yield f"{part}: draft", "/v1/templates/bomb/email/versions", {"content": content}
+        words = {"subject": "s", "body": "h", part: content[part]}
+        yield f"{part}: draft", "/v1/templates/bomb/email/versions", {"locales": {"en": words}}
     size = {"size": 60_000}
-    yield "variable: preview", "/v1/templates/bomb/email/versions/1/preview", {"variables": size}
+    yield "variable: preview", "/v1/templates/bomb/email/versions/1.0.0/preview", {"variables": size}
     yield "variable: template", "/v1/notifications", {"to": someone, "template": "bomb", "variables": size}
     yield (
         "attribute: template",
@@ -62,11 +63,12 @@ def calls(bombs: dict[str, str]) -> Iterator[tuple[str, str, Any]]:
     yield (
         "schema: draft",
         "/v1/templates/bomb/email/versions",
-        {"content": {"subject": "s", "text": "t"}, "variables_schema": schema_of_forty_branches()},
+        {"locales": {"en": {"subject": "s", "body": "t"}}, "variables_schema": schema_of_forty_branches()},
     )
     # What only a compiler chokes on is met by whoever checks a draft, too.
     for name in ("minus chain", "elif chain", "attribute chain"):
-        yield f"{name}: draft", "/v1/templates/bomb/email/versions", {"content": {"subject": "s", "html": bombs[name]}}
+        words = {"subject": "s", "body": bombs[name]}
+        yield f"{name}: draft", "/v1/templates/bomb/email/versions", {"locales": {"en": words}}
 
 
 def test_bombs_are_refused_and_another_tenant_s_thousand_messages_arrive(

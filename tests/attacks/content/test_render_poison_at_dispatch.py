@@ -17,12 +17,13 @@ BOMBS = {
 
 async def test_one_fails_and_the_others_go(fortress: Any) -> None:
     caller = fortress.tenant("poison")
-    caller.ok("POST", "/v1/templates", {"key": "shelf", "name": "n", "category": "transactional"})
     versions = {}
-    for number, (reason, bomb) in enumerate(BOMBS.items(), 1):
-        made = caller.ok("POST", "/v1/templates/shelf/email/versions", {"content": {"subject": "s", "html": bomb}})
-        assert made["number"] == number
-        versions[reason] = made["id"]
+    for reason, bomb in BOMBS.items():
+        key = reason.replace("_", "-")
+        caller.ok("POST", "/v1/templates", {"key": key, "category": "transactional"})
+        words = {"locales": {"en": {"subject": "s", "body": bomb}}}
+        versions[reason] = caller.ok("POST", f"/v1/templates/{key}/email/versions", words)["id"]
+        caller.ok("POST", f"/v1/templates/{key}/email/versions/1.0.0/publish")
     people = [{"id": f"dose-{n}", "email": f"dose-{n}@hush.example"} for n in range(MESSAGES)]
     body = {
         "to": people,
@@ -35,7 +36,9 @@ async def test_one_fails_and_the_others_go(fortress: Any) -> None:
     connection = await asyncpg.connect(fortress.administrator, server_settings={"search_path": "waypost"})
     for reason, notification in poisoned.items():
         changed = await connection.execute(
-            "update notifications set version_id = $2 where id = $1", uuid_of(notification), uuid_of(versions[reason])
+            "update notifications set version_id = $2, locale = 'en' where id = $1",
+            uuid_of(notification),
+            uuid_of(versions[reason]),
         )
         assert changed == "UPDATE 1"
     await connection.close()

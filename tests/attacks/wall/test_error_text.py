@@ -126,14 +126,15 @@ def test_a_schema_s_error_tells_nothing(fortress: Any, victim: Any) -> None:
             "inner": {"type": "object", "additionalProperties": False},
         },
     }  # fmt: skip
-    victim.ok("POST", "/v1/templates/strict/email/versions", {"content": CONTENT, "variables_schema": schema})
-    victim.ok("POST", "/v1/templates/strict/email/versions/1/publish")
+    words = {"subject": CONTENT["subject"], "body": "t", "format": "text"}
+    victim.ok("POST", "/v1/templates/strict/email/versions", {"locales": {"en": words}, "variables_schema": schema})
+    victim.ok("POST", "/v1/templates/strict/email/versions/1.0.0/publish")
     variables = {
         "who": JANE, "kind": JANE, "code": JANE, "short": JANE, "form": JANE, "list": [JANE], "inner": {JANE: JANE},
     }  # fmt: skip
     for path, body in (
         ("/v1/notifications", {"to": {"email": JANE}, "template": "strict", "variables": variables}),
-        ("/v1/templates/strict/email/versions/1/preview", {"variables": variables}),
+        ("/v1/templates/strict/email/versions/1.0.0/preview", {"variables": variables}),
     ):
         answer = victim("POST", path, body)
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid_variables")

@@ -15,6 +15,7 @@ ABSENT = {
     "notifications": f"ntf_{ULID}", "requests": f"req_{ULID}", "api-keys": f"key_{ULID}", "suppressions": f"sup_{ULID}",
     "mailbox": f"mbx_{ULID}", "webhook-endpoints": f"whe_{ULID}", "recipients": "nobody-here", "tenants": "nobody-here",
 }  # fmt: skip
+WORDS = {"locales": {"en": {"subject": "s", "body": "hush", "format": "text"}}}
 # What makes something of the id it is given, and so never says that it is unknown.
 MAKES = {"put_recipient"}
 
@@ -29,8 +30,8 @@ def belongings(fortress: Any, wall_b: Any) -> dict[str, str]:
     )  # fmt: skip
     person = wall_b.ok("GET", "/v1/recipients/b-user")
     wall_b.ok("POST", "/v1/templates", {"key": "b-only", "name": "n", "category": "transactional"})
-    wall_b.ok("POST", "/v1/templates/b-only/email/versions", {"content": {"subject": "s", "text": "hush"}})
-    wall_b.ok("POST", "/v1/templates/b-only/email/versions/1/publish")
+    wall_b.ok("POST", "/v1/templates/b-only/email/versions", WORDS)
+    wall_b.ok("POST", "/v1/templates/b-only/email/versions/1.0.0/publish")
     suppression = wall_b.ok("POST", "/v1/suppressions", {"address": "b-no@hush.example"})
     key = wall_b.ok("POST", "/v1/api-keys", {"name": "n", "scopes": ["recipients:read"]})
     fortress.secrets.append(key["secret"])
@@ -47,7 +48,7 @@ def belongings(fortress: Any, wall_b: Any) -> dict[str, str]:
         "address_id": person["addresses"][0]["id"],
         "key": "b-only",
         "channel": "email",
-        "number": "1",
+        "semver": "1.0.0",
         "suppressions": suppression["id"],
         "api-keys": key["id"],
         "tenants": "wall-b",

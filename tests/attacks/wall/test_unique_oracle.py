@@ -13,11 +13,12 @@ async def test_every_unique_value_of_one_tenant_may_also_be_another_s(two_tenant
         await wall.insert(wall.admin, table, {key: first[key] for key in row} | {"tenant_id": "tenant-three"})
 
 
+WORDS = {"locales": {"en": {"subject": "s", "body": "the same {{ unsubscribe_url }}", "format": "text"}}}
 CALLS: list[tuple[str, str, Any]] = [
     ("PUT", "/v1/recipients/twin", {"email": "twin@hush.example", "attributes": {"a": 1}}),
     ("POST", "/v1/templates", {"key": "twin", "name": "n", "category": "marketing"}),
-    ("POST", "/v1/templates/twin/email/versions", {"content": {"subject": "s", "text": "the same"}}),
-    ("POST", "/v1/templates/twin/email/versions/1/publish", None),
+    ("POST", "/v1/templates/twin/email/versions", WORDS),
+    ("POST", "/v1/templates/twin/email/versions/1.0.0/publish", None),
     ("POST", "/v1/suppressions", {"address": "twin-no@hush.example"}),
     ("POST", "/v1/notifications", {"to": "twin", "content": {"subject": "s", "text": "the same, inline"}}),
     ("POST", "/v1/notifications", {"to": {"email": "twin@hush.example"}, "template": "twin"}),

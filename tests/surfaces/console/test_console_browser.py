@@ -47,9 +47,11 @@ async def furnished(site: Any, admin: Any) -> list[str]:
     api = site.api
     body = {"key": "welcome", "channel": "email", "category": "marketing", "name": "Welcome mail"}
     await api.ok("POST", "/v1/templates", body)
-    content = {"subject": "Hi {{ first_name }}", "html": "<p>Hi</p>", "text": "Hi"}
-    await api.ok("POST", "/v1/templates/welcome/email/versions", {"content": content})
-    await api.ok("POST", "/v1/templates/welcome/email/versions/1/publish")
+    words = {"subject": "Hi {{ first_name }}", "body": '<p>Hi</p><a href="{{ unsubscribe_url }}">No more</a>'}
+    await api.ok("POST", "/v1/templates/welcome/email/versions", {"locales": {"en": words}})
+    await api.ok("POST", "/v1/templates/welcome/email/versions/1.0.0/publish")
+    arabic = words | {"subject": "مرحبا"}
+    await api.ok("POST", "/v1/templates/welcome/email/versions", {"locales": {"en": words, "ar": arabic}})
     sent = await send(api, metadata={"order": 7})
     await send(api, template="welcome", content=None)
     await send(api, send_at=(datetime.now(UTC) + timedelta(days=1)).isoformat())
@@ -75,7 +77,12 @@ async def furnished(site: Any, admin: Any) -> list[str]:
         "/recipients/gone",
         "/recipients/nobody",
         "/templates",
+        "/templates?owner=platform",
+        "/templates/new",
         "/templates/welcome/email",
+        "/templates/welcome/email/versions/1.1.0?locale=ar",
+        "/templates/welcome/email/edit",
+        "/templates/welcome/email/diff?from=1.0.0&to=1.1.0",
         "/suppressions",
         "/mailbox",
         "/keys",

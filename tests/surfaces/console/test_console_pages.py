@@ -311,11 +311,12 @@ async def test_an_address_is_suppressed_and_released(open_browser: Open, acme: A
 async def test_templates_and_their_versions(open_browser: Open, acme: Any) -> None:
     body = {"key": "welcome", "channel": "email", "category": "marketing", "name": "Welcome mail"}
     await acme.ok("POST", "/v1/templates", body)
-    await acme.ok("POST", "/v1/templates/welcome/email/versions", {"content": {"subject": "Hi", "text": "Hello"}})
+    words = {"subject": "Hi", "body": "Hello", "format": "text"}
+    await acme.ok("POST", "/v1/templates/welcome/email/versions", {"locales": {"en": words}})
     browser = await open_browser(acme.key)
     assert "Welcome mail" in (await browser.get("/templates")).text
     page = (await browser.get("/templates/welcome/email")).text
-    assert "Version 1" in page
+    assert "1.0.0" in page
     assert "draft" in page
 
 
