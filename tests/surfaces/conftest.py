@@ -139,11 +139,11 @@ def check_documented(method: str, path: str, answer: httpx.Response) -> None:
 
 
 @asynccontextmanager
-async def serving_app(app: ASGIApp, *, header_seconds: float = 10) -> AsyncIterator[int]:
+async def serving_app(app: ASGIApp, *, header_seconds: float = 10, websockets: bool = False) -> AsyncIterator[int]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
-    server = server_of(app, "127.0.0.1", port, header_seconds=header_seconds)
+    server = server_of(app, "127.0.0.1", port, header_seconds=header_seconds, websockets=websockets)
     running = asyncio.create_task(server.serve())
     try:
         for _ in range(500):

@@ -20,7 +20,9 @@ _FILES_FOR_THE_REST: Final = 256
 _BACKLOG: Final = 1_024
 
 
-def server_of(app: ASGIApp, host: str, port: int, *, header_seconds: float = HEADER_SECONDS) -> Server:
+def server_of(
+    app: ASGIApp, host: str, port: int, *, header_seconds: float = HEADER_SECONDS, websockets: bool = False
+) -> Server:
     """A server for the running event loop: `await server.serve()`; `server.stop()` lets what is in flight end."""
     return Server(
         app,
@@ -28,7 +30,7 @@ def server_of(app: ASGIApp, host: str, port: int, *, header_seconds: float = HEA
         port=port,
         interface=Interfaces.ASGINL,
         http=HTTPModes.http1,
-        websockets=False,
+        websockets=websockets,
         backlog=_BACKLOG,
         backpressure=_room_for_connections(),
         http1_settings=HTTP1Settings(header_read_timeout=int(header_seconds * 1000), max_buffer_size=65_536),

@@ -245,6 +245,9 @@ class Counts:
     """How many messages a person has, without archived and snoozed ones, by topic (`NO_TOPIC` for those without)."""
 
     topics: Mapping[str, Tally]
+    own_n: int = 0
+    public_n: int = 0
+    """The numbers of the last changes that are counted."""
 
     @property
     def total(self) -> int:

@@ -239,7 +239,9 @@ class SweepStore(Protocol):
 
     async def tenants(self, now: datetime) -> Sequence[str]: ...
 
-    async def items(self, tx: Transaction, now: datetime, limit: int) -> int: ...
+    async def items(self, tx: Transaction, now: datetime, limit: int) -> Sequence[tuple[UUID, UUID]]:
+        """Inbox and recipient of each message that went."""
+        ...
 
     async def posts(self, tx: Transaction, now: datetime, limit: int) -> Sequence[UUID]:
         """The inboxes that lost posts; empty when nothing is left."""

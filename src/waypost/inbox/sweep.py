@@ -1,8 +1,9 @@
 """What time does to inboxes: what has expired goes, what was snoozed comes back. Late or twice, nothing drifts:
 feeds and counts have left out what is over since the moment it was."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
+from uuid import UUID
 
 from waypost.inbox.ports import InboxBell, SweepStore
 from waypost.inbox.rules import LONGEST_TTL
@@ -40,10 +41,7 @@ class Sweep:
         return done
 
     async def _wake(self, tx: Transaction) -> int:
-        woken = await self._store.wake(tx, self._clock.now(), _ROWS_AT_ONCE)
-        for inbox_id, recipient_id in woken:
-            self._bell.for_people(tx, inbox_id, [recipient_id])
-        return len(woken)
+        return self._tell(tx, await self._store.wake(tx, self._clock.now(), _ROWS_AT_ONCE))
 
     async def _posts(self, tx: Transaction) -> int:
         lost = await self._store.posts(tx, self._clock.now(), _ROWS_AT_ONCE)
@@ -52,7 +50,15 @@ class Sweep:
         return len(lost)
 
     async def _items(self, tx: Transaction) -> int:
-        return await self._store.items(tx, self._clock.now(), _ROWS_AT_ONCE)
+        return self._tell(tx, await self._store.items(tx, self._clock.now(), _ROWS_AT_ONCE))
+
+    def _tell(self, tx: Transaction, places: Sequence[tuple[UUID, UUID]]) -> int:
+        people: dict[UUID, set[UUID]] = {}
+        for inbox_id, recipient_id in places:
+            people.setdefault(inbox_id, set()).add(recipient_id)
+        for inbox_id, recipients in people.items():
+            self._bell.for_people(tx, inbox_id, sorted(recipients))
+        return len(places)
 
     async def _watermarks(self, tx: Transaction) -> int:
         return await self._store.watermarks(tx, self._clock.now() - LONGEST_TTL, _ROWS_AT_ONCE)

@@ -63,6 +63,15 @@ METRICS: Final[Mapping[str, Metric]] = {
     "waypost_timer_tick_seconds": Metric(
         kind="histogram", where="worker", sentence="Time to fire all timers that were due."
     ),
+    "waypost_streams_open": Metric(
+        kind="gauge", where="api", sentence="Inbox streams that are open.", labels=("kind",)
+    ),
+    "waypost_stream_events_total": Metric(
+        kind="counter", where="api", sentence="Events sent to inbox streams.", labels=("event",)
+    ),
+    "waypost_streams_refused_total": Metric(
+        kind="counter", where="api", sentence="Inbox streams that found no room.", labels=("reason",)
+    ),
     "waypost_claimed_total": Metric(kind="counter", where="worker", sentence="Notifications taken off the queue."),
     "waypost_claim_seconds": Metric(kind="histogram", where="worker", sentence="Time of a claim."),
     "waypost_compose_seconds": Metric(
@@ -142,6 +151,8 @@ class Action:
 ACTIONS: Final[Mapping[str, Action]] = {
     "request": Action(level="info", sentence="A request was answered: route, status, duration, request id, tenant."),
     "request_failed": Action(level="error", sentence="A request met something unexpected and was answered 500."),
+    "stream_failed": Action(level="error", sentence="An inbox stream met something unexpected and was ended."),
+    "stream_waits": Action(level="warning", sentence="Inbox streams wait for the database."),
     "notification_settled": Action(
         level="info", sentence="A notification's claim ended: result, reason, code, attempt, latency."
     ),

@@ -59,11 +59,14 @@ class PgInboxFeed:
     ) -> Mapping[UUID, Counts]:
         rows = await connection_of(tx).fetch(_SQL["counts"], tx.tenant_id, key, list(recipient_ids), now)
         topics: dict[UUID, dict[str, Tally]] = {}
+        found: dict[UUID, Counts] = {}
         for row in rows:
             tallies = topics.setdefault(row["recipient_id"], {})
+            if row["recipient_id"] not in found:
+                found[row["recipient_id"]] = Counts(topics=tallies, own_n=row["own_n"], public_n=row["public_n"])
             if row["topic"] is not None and (row["total"] or row["unread"]):
                 tallies[row["topic"]] = Tally(total=row["total"], unread=row["unread"])
-        return {recipient_id: Counts(topics=tallies) for recipient_id, tallies in topics.items()}
+        return found
 
     async def hold(self, tx: Transaction, key: str, recipient_id: UUID) -> Place | None:
         row = await connection_of(tx).fetchrow(_SQL["hold_member"], tx.tenant_id, key, recipient_id)

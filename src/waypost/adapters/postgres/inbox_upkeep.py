@@ -30,9 +30,9 @@ class PgInboxUpkeep:
             rows = await connection_of(tx).fetch(_SQL["tenants_to_sweep"], now, _MOST_TENANTS)
         return [row["tenant_id"] for row in rows]
 
-    async def items(self, tx: Transaction, now: datetime, limit: int) -> int:
-        done = await connection_of(tx).execute(_SQL["sweep_items"], tx.tenant_id, now, limit)
-        return int(done.rsplit(" ", 1)[-1])
+    async def items(self, tx: Transaction, now: datetime, limit: int) -> Sequence[tuple[UUID, UUID]]:
+        rows = await connection_of(tx).fetch(_SQL["sweep_items"], tx.tenant_id, now, limit)
+        return [(row["inbox_id"], row["recipient_id"]) for row in rows]
 
     async def posts(self, tx: Transaction, now: datetime, limit: int) -> Sequence[UUID]:
         connection = connection_of(tx)

@@ -10,6 +10,7 @@ delete from inbox_items where (tenant_id, inbox_id, recipient_id, post_id) in (
     select tenant_id, inbox_id, recipient_id, post_id from inbox_items
     where tenant_id = $1 and expires_at <= $2
     order by expires_at limit $3 for update skip locked)
+returning inbox_id, recipient_id
 
 -- name: inboxes_to_sweep
 -- tenant: row

@@ -21,15 +21,19 @@ class Frame:
     """JSON."""
     cursor: Cursor | None = None
     """How far whoever has got this is; None: no further than before."""
+    is_shared: bool = False
+    """Handed to everyone: it says nothing about a person's own."""
+    is_counts: bool = False
+    """Of two, only the one with the later cursor is worth telling."""
 
 
 def sse(frame: Frame) -> bytes:
-    mark = b"" if frame.cursor is None else b"id: " + str(frame.cursor).encode() + b"\n"
+    mark = b"" if frame.cursor is None or frame.is_counts else b"id: " + str(frame.cursor).encode() + b"\n"
     return b"event: " + frame.kind.encode() + b"\n" + mark + b"data: " + frame.data + b"\n\n"
 
 
 def websocket_text(frame: Frame) -> str:
-    mark = "" if frame.cursor is None else f'"id":"{frame.cursor}",'
+    mark = "" if frame.cursor is None or frame.is_counts else f'"id":"{frame.cursor}",'
     return f'{{"event":"{frame.kind}",{mark}"data":{frame.data.decode()}}}'
 
 
@@ -47,7 +51,8 @@ def frame_of(event: Event) -> Frame:
 
 
 def counts_frame(counts: Counts) -> Frame:
-    return Frame("counts", msgspec.json.encode(shown_counts(counts)))
+    as_of = Cursor(own=counts.own_n, public=counts.public_n)
+    return Frame("counts", msgspec.json.encode(shown_counts(counts)), as_of, is_counts=True)
 
 
 def hello_frame(cursor: Cursor, *, resumed: bool) -> Frame:

@@ -20,6 +20,7 @@ def claim_ports(settings: Settings) -> Settings:
         worker_metrics_port=_beside(
             chosen.metrics_host, chosen.worker_port, settings.worker_metrics_port, "--worker-metrics-port"
         ),
+        live_port=_beside(chosen.host, chosen.api_live_port, settings.live_port, "--live-port"),
         catchall_port=claim_port(LOOPBACK, settings.catchall_port, "--catchall-port"),
     )
 
