@@ -19,6 +19,7 @@ _HEADINGS = {
     "database": "The database",
     "mail": "Sending mail",
     "worker": "The worker",
+    "relay": "Webhooks and brokers",
     "log": "Logs",
     "client": "The command line",
 }
@@ -113,6 +114,7 @@ PAGES = {
     "command-line.md": commands_page,
     "performance.md": performance_page,
     "metrics.md": lambda: _beside("telemetry_pages", "metrics_page") + _CLOSING,
+    "webhook-events.md": lambda: _beside("event_page", "events_page") + _CLOSING,
     "log-actions.md": lambda: _beside("telemetry_pages", "actions_page") + _CLOSING,
 }
 

@@ -49,7 +49,7 @@ def test_every_metric_of_the_catalogue_exists_and_no_other() -> None:
 
 
 def test_no_label_names_a_tenant_or_a_person() -> None:
-    allowed = {"method", "route", "status", "reason", "code", "channel", "result", "priority"}
+    allowed = {"method", "route", "status", "reason", "code", "channel", "result", "priority", "reader", "publisher"}
     assert {label for about in METRICS.values() for label in about.labels} <= allowed
 
 

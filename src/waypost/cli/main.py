@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from waypost import __version__
-from waypost.cli import explain, keys, mailbox, running, send, tail, templates, tenants
+from waypost.cli import explain, keys, mailbox, running, send, tail, templates, tenants, webhooks
 from waypost.cli.doctor import command as doctor
 from waypost.kernel.errors import WaypostError
 
@@ -31,6 +31,7 @@ app.add_typer(mailbox.app, name="mailbox")
 app.add_typer(templates.app, name="templates")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(keys.app, name="keys")
+app.add_typer(webhooks.app, name="webhooks")
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 — typer calls it so

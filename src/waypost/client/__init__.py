@@ -19,6 +19,7 @@ from waypost.client.suppressions import Suppressions
 from waypost.client.templates import Templates
 from waypost.client.tenants import Audit, Keys, Tenants
 from waypost.client.transport import Transport
+from waypost.client.webhooks import Webhooks
 from waypost.client.wish_answers import Explanation
 from waypost.client.wishes import RecipientWishes, Settings, Topics, explain
 from waypost.kernel.clock import Clock
@@ -50,6 +51,7 @@ class Client:
         self.tenants = Tenants(self._transport)
         self.keys = Keys(self._transport)
         self.audit = Audit(self._transport)
+        self.webhooks = Webhooks(self._transport)
         self.mailbox = Mailbox(self._transport)
 
     async def explain(

@@ -38,6 +38,7 @@ _BEGINS_FOR: Final = 30.0
 """So long a turn begins calls. With the last one's time-out it ends well within its lease."""
 _FAILURES_IN_A_ROW: Final = 3
 _ACTOR: Final = "relay"
+_DISABLED: Final = "webhook_endpoint.disabled"
 _AGENT: Final = "Waypost-Webhooks/1"
 
 
@@ -176,7 +177,7 @@ class Send:
             id=mint(self._clock),
             actor=_ACTOR,
             acting_as=None,
-            action="webhook_endpoint.disabled",
+            action=_DISABLED,
             subject=show("whe", endpoint.id),
             detail={"reason": reason.value},
             request_id=_ACTOR,
