@@ -36,6 +36,10 @@ class DeliveryStore(Protocol):
         """Workers are woken once the transaction has been committed."""
         ...
 
+    def wake_workers(self, tx: Transaction) -> None:
+        """Once the transaction has been committed."""
+        ...
+
     async def gate_facts(
         self,
         tx: Transaction,

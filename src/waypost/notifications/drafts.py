@@ -7,11 +7,11 @@ from uuid import UUID
 import msgspec
 
 from waypost.delivery.gate import Defer, Skip, Verdict
-from waypost.delivery.model import QueueRow, State
+from waypost.delivery.model import State
 from waypost.kernel.ids import mint_at
 from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.vault import place
-from waypost.kernel.vocabulary import Category, Channel, Priority, retention_of
+from waypost.kernel.vocabulary import Category, Channel, Priority
 from waypost.notifications.model import AcceptedNotification, NotificationRow, Payload, SubmitCommand
 from waypost.notifications.rules import Timing
 from waypost.recipients.model import Resolved
@@ -74,12 +74,10 @@ class Draft:
     def goes_out(self) -> bool:
         return not isinstance(self.verdict, Skip)
 
-    def queue_row(self) -> QueueRow:
-        row = self.row
-        due = max(row.send_at, self.verdict.until) if isinstance(self.verdict, Defer) else row.send_at
-        return QueueRow(
-            id=row.id, channel=row.channel, priority=row.priority, due=due, retention=retention_of(row.category)
-        )
+    @property
+    def due(self) -> datetime:
+        send_at = self.row.send_at
+        return max(send_at, self.verdict.until) if isinstance(self.verdict, Defer) else send_at
 
     def accepted(self, now: datetime) -> AcceptedNotification:
         row = self.row

@@ -15,7 +15,7 @@ from waypost.kernel.work import Transaction
 from waypost.notifications.drafts import Draft
 from waypost.notifications.intent import Intent
 from waypost.notifications.model import Accepted, AcceptedNotification, Routing
-from waypost.notifications.ports import NotificationStore, Place, TimelineNote
+from waypost.notifications.ports import NotificationStore, Place, TimelineNote, WantedRow
 from waypost.outbox.model import News, OutboxKind
 from waypost.outbox.ports import Outbox
 
@@ -35,47 +35,25 @@ class Keeper:
         """Answers every intent. All of them belong to one request, noted here where the key is given that asked."""
         if not intents:
             return
-        earlier = await self._earlier(tx, intents, now)
         drafts = [one for intent in intents for one in intent.drafts]
-        fresh = [one for one in drafts if one.row.id not in earlier]
-        ids = [earlier.get(one.row.id, one.row.id) for one in drafts]
-        if key_id is not None:
-            await self._store.add_request(tx, request_id, key_id, ids)
-        await self._store.add(tx, [one.row for one in fresh])
+        wanted, twins = _wanted(intents, now)
+        before = await self._store.accept(
+            tx, request_id, key_id, [twins.get(one.row.id, one.row.id) for one in drafts], wanted
+        )
+        fresh = [one for one in drafts if one.row.id not in before and one.row.id not in twins]
         await self._note_verdicts(tx, fresh, now)
-        await self._delivery.enqueue(tx, [one.queue_row() for one in fresh if one.goes_out])
-        states = await self._delivery.states(tx, sorted(set(earlier.values())))
-        # Of two drafts for one place in the same batch the later one is answered with the earlier.
+        if any(one.goes_out for one in fresh):
+            self._delivery.wake_workers(tx)
+        states = await self._delivery.states(tx, sorted(set(before.values())))
         made = {one.row.id: one for one in fresh}
         for intent in intents:
             answers: list[AcceptedNotification] = []
             for one in intent.drafts:
-                known = earlier.get(one.row.id, one.row.id)
-                twin = made.get(known)
-                answers.append(twin.accepted(now) if twin else _answer_of_old(one, known, states.get(known)))
+                first = twins.get(one.row.id, one.row.id)
+                known = before.get(first, first)
+                new = made.get(known)
+                answers.append(new.accepted(now) if new else _answer_of_old(one, known, states.get(known)))
             intent.answer = Accepted(request_id=request_id, notifications=tuple(answers))
-
-    async def _earlier(self, tx: Transaction, intents: Iterable[Intent], now: datetime) -> dict[UUID, UUID]:
-        """Drafts whose place is taken, with the notification that took it."""
-        first: dict[tuple[str, UUID, Channel], Place] = {}
-        taken_by: dict[UUID, tuple[str, UUID, Channel]] = {}
-        for intent in intents:
-            once = intent.command.once
-            if once is None:
-                continue
-            for one in intent.drafts:
-                spot = (once.key, one.person.recipient_id, _channel_of_place(intent, one))
-                until = None if once.kept_for is None else now + once.kept_for
-                place = Place(
-                    key=spot[0], recipient_id=spot[1], channel=spot[2], notification_id=one.row.id, kept_until=until
-                )
-                first.setdefault(spot, place)
-                taken_by[one.row.id] = spot
-        if not first:
-            return {}
-        before = await self._store.take_places(tx, list(first.values()))
-        owner = {spot: before.get(place.notification_id, place.notification_id) for spot, place in first.items()}
-        return {draft: owner[spot] for draft, spot in taken_by.items() if owner[spot] != draft}
 
     async def _note_verdicts(self, tx: Transaction, drafts: Sequence[Draft], now: datetime) -> None:
         notes = [
@@ -93,6 +71,26 @@ class Keeper:
         await self._store.add_notes(tx, now, notes)
         stopped = [one.row.id for one in drafts if not one.goes_out]
         await self._outbox.append(tx, [News(kind=_STOPPED, subject_id=notification_id) for notification_id in stopped])
+
+
+def _wanted(intents: Iterable[Intent], now: datetime) -> tuple[list[WantedRow], dict[UUID, UUID]]:
+    """The rows that want to be stored; and of two for one place in the same batch the later, with the earlier."""
+    first: dict[tuple[str, UUID, Channel], UUID] = {}
+    rows: list[WantedRow] = []
+    twins: dict[UUID, UUID] = {}
+    for intent in intents:
+        once = intent.command.once
+        until = None if once is None or once.kept_for is None else now + once.kept_for
+        for one in intent.drafts:
+            place = None
+            if once is not None:
+                place = Place(key=once.key, channel=_channel_of_place(intent, one), kept_until=until)
+                owner = first.setdefault((place.key, one.person.recipient_id, place.channel), one.row.id)
+                if owner != one.row.id:
+                    twins[one.row.id] = owner
+                    continue
+            rows.append(WantedRow(row=one.row, place=place, due=one.due if one.goes_out else None))
+    return rows, twins
 
 
 def _channel_of_place(intent: Intent, one: Draft) -> Channel:

@@ -48,13 +48,21 @@ class TimelineNote:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """What is sent once: (key, recipient, channel), and which notification wants to be it."""
+    """What is sent once: the recipient of a row under this key on this channel."""
 
     key: str
-    recipient_id: UUID
     channel: Channel
-    notification_id: UUID
     kept_until: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WantedRow:
+    """A notification that is stored unless its place is taken."""
+
+    row: NotificationRow
+    place: Place | None
+    due: datetime | None
+    """None where it is not sent."""
 
 
 class SubmitCall(Protocol):
@@ -109,13 +117,19 @@ class NotificationStore(Protocol):
         """A request and the notifications it stands for."""
         ...
 
-    async def add(self, tx: Transaction, rows: Sequence[NotificationRow]) -> None: ...
+    async def accept(
+        self,
+        tx: Transaction,
+        request_id: UUID,
+        asker: UUID | None,
+        drafts: Sequence[UUID],
+        rows: Sequence[WantedRow],
+    ) -> Mapping[UUID, UUID]:
+        """Takes the places, stores and queues what is new, and notes the request, which stands for `drafts`, where the
+        key is given that asked. Of the places taken before it says by whom: wanting → owning notification."""
+        ...
 
     async def add_notes(self, tx: Transaction, at: datetime, notes: Sequence[TimelineNote]) -> None: ...
-
-    async def take_places(self, tx: Transaction, places: Sequence[Place]) -> Mapping[UUID, UUID]:
-        """Takes the places, each different; of those taken before says by whom: wanting → owning notification."""
-        ...
 
     async def request(self, tx: Transaction, request_id: UUID) -> Sequence[UUID] | None: ...
 

@@ -46,6 +46,9 @@ class PgDelivery:
             [row.attempt for row in rows],
             [row.claims for row in rows],
         )
+        self.wake_workers(tx)
+
+    def wake_workers(self, tx: Transaction) -> None:
         if isinstance(tx, PgTransaction):
             tx.after_commit(self._ring)
 

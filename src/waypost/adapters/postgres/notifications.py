@@ -14,8 +14,8 @@ from waypost.delivery.model import State
 from waypost.kernel.ids import first_id_at
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention, retention_of
 from waypost.kernel.work import Transaction
-from waypost.notifications.model import Filter, NotificationRow
-from waypost.notifications.ports import Place, StoredNotification, TimelineNote
+from waypost.notifications.model import Filter
+from waypost.notifications.ports import StoredNotification, TimelineNote, WantedRow
 
 _SQL = load("notifications")
 _BEFORE_ALL: Final = UUID(int=0)
@@ -26,31 +26,44 @@ class PgNotifications:
     async def add_request(self, tx: Transaction, request_id: UUID, key_id: UUID, ids: Sequence[UUID]) -> None:
         await connection_of(tx).execute(_SQL["insert_request"], tx.tenant_id, request_id, key_id, list(ids))
 
-    async def add(self, tx: Transaction, rows: Sequence[NotificationRow]) -> None:
-        if not rows:
-            return
-        await connection_of(tx).execute(
-            _SQL["insert_notifications"],
-            tx.tenant_id,
-            rows[0].request_id,
-            [row.id for row in rows],
-            [retention_of(row.category) for row in rows],
-            [row.recipient_id for row in rows],
-            [row.address_id for row in rows],
-            [row.channel for row in rows],
-            [row.category for row in rows],
-            [row.priority for row in rows],
-            [row.status for row in rows],
-            [row.reason for row in rows],
-            [row.gate for row in rows],
-            [row.version_id for row in rows],
-            [row.locale for row in rows],
-            [row.send_at for row in rows],
-            [row.expires_at for row in rows],
-            [row.payload for row in rows],
-            [row.secrets for row in rows],
-            [row.topic for row in rows],
+    async def accept(
+        self,
+        tx: Transaction,
+        request_id: UUID,
+        asker: UUID | None,
+        drafts: Sequence[UUID],
+        rows: Sequence[WantedRow],
+    ) -> Mapping[UUID, UUID]:
+        new = [one.row for one in rows]
+        places = [one.place for one in rows]
+        taken = await connection_of(tx).fetch(
+            _SQL["accept"],
+            request_id,
+            asker,
+            list(drafts),
+            [row.id for row in new],
+            [place and place.key for place in places],
+            [place and place.channel for place in places],
+            [place and place.kept_until for place in places],
+            [one.due for one in rows],
+            [retention_of(row.category) for row in new],
+            [row.recipient_id for row in new],
+            [row.address_id for row in new],
+            [row.channel for row in new],
+            [row.category for row in new],
+            [row.topic for row in new],
+            [row.priority for row in new],
+            [row.status for row in new],
+            [row.reason for row in new],
+            [row.gate for row in new],
+            [row.version_id for row in new],
+            [row.locale for row in new],
+            [row.send_at for row in new],
+            [row.expires_at for row in new],
+            [row.payload for row in new],
+            [row.secrets for row in new],
         )
+        return {row["wanted"]: row["owner"] for row in taken}
 
     async def add_notes(self, tx: Transaction, at: datetime, notes: Sequence[TimelineNote]) -> None:
         if notes:
@@ -65,31 +78,6 @@ class PgNotifications:
                 [note.reason for note in notes],
                 [msgspec.json.encode(note.detail).decode() for note in notes],
             )
-
-    async def take_places(self, tx: Transaction, places: Sequence[Place]) -> Mapping[UUID, UUID]:
-        connection = connection_of(tx)
-        taken = await connection.fetch(
-            _SQL["insert_dedupe"],
-            tx.tenant_id,
-            [place.key for place in places],
-            [place.recipient_id for place in places],
-            [place.channel for place in places],
-            [place.notification_id for place in places],
-            [place.kept_until for place in places],
-        )
-        if len(taken) == len(places):
-            return {}
-        ours = {row["notification_id"] for row in taken}
-        others = [place for place in places if place.notification_id not in ours]
-        rows = await connection.fetch(
-            _SQL["deduped"],
-            tx.tenant_id,
-            [place.key for place in others],
-            [place.recipient_id for place in others],
-            [place.channel for place in others],
-            [place.notification_id for place in others],
-        )
-        return {row["wanted"]: row["notification_id"] for row in rows}
 
     async def request(self, tx: Transaction, request_id: UUID) -> Sequence[UUID] | None:
         row = await connection_of(tx).fetchrow(_SQL["request"], tx.tenant_id, request_id)

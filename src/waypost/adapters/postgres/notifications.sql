@@ -4,43 +4,11 @@
 insert into requests (tenant_id, id, key_id, notification_ids)
 values ($1, $2, $3, $4);
 
--- name: insert_notifications
+-- name: accept
 -- tenant: row
--- The new notifications of one request; COPY is not possible under row level security.
-insert into notifications (tenant_id, id, retention, request_id, recipient_id, address_id, channel, category, priority,
-                           status, reason, gate, version_id, locale, send_at, expires_at, payload, secrets, topic)
-select $1, n.id, n.retention, $2, n.recipient_id, n.address_id, n.channel, n.category, n.priority,
-       n.status, n.reason, n.gate, n.version_id, n.locale, n.send_at, n.expires_at, n.payload, n.secrets, n.topic
-from unnest($3::uuid[], $4::smallint[], $5::uuid[], $6::uuid[], $7::smallint[], $8::smallint[], $9::smallint[],
-            $10::smallint[], $11::text[], $12::smallint[], $13::uuid[], $14::text[], $15::timestamptz[],
-            $16::timestamptz[], $17::bytea[], $18::bytea[], $19::text[])
-     as n (id, retention, recipient_id, address_id, channel, category, priority, status, reason, gate, version_id,
-           locale, send_at, expires_at, payload, secrets, topic);
-
--- name: insert_dedupe
--- tenant: row
--- Takes each (key, recipient, channel) once; what is not returned was taken before. Sorted, so that two calls cannot
--- deadlock.
-insert into notification_dedupe (tenant_id, dedupe_key, recipient_id, channel, notification_id, kept_until)
-select $1, d.key, d.recipient_id, d.channel, d.notification_id, d.kept_until
-from unnest($2::text[], $3::uuid[], $4::smallint[], $5::uuid[], $6::timestamptz[])
-     as d (key, recipient_id, channel, notification_id, kept_until)
-order by d.key, d.recipient_id, d.channel
-on conflict (tenant_id, dedupe_key, recipient_id, channel) do update
-    set notification_id = excluded.notification_id, kept_until = excluded.kept_until
-    where notification_dedupe.kept_until < now()
-returning notification_id;
-
--- name: deduped
--- tenant: row
--- The notifications that took these places before, beside those that wanted to.
-select w.notification_id as wanted, d.notification_id
-from unnest($2::text[], $3::uuid[], $4::smallint[], $5::uuid[]) as w (key, recipient_id, channel, notification_id)
-cross join lateral (
-    select d.notification_id from notification_dedupe d
-    where d.tenant_id = $1 and d.dedupe_key = w.key and d.recipient_id = w.recipient_id and d.channel = w.channel
-    offset 0
-) d;
+-- What a batch of calls made: places taken, request, notifications and queue in one round trip (see routines.sql).
+select wanted, owner from waypost.accept($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+                                         $19, $20, $21, $22, $23, $24)
 
 -- name: insert_timeline
 -- tenant: row

@@ -1,4 +1,4 @@
-"""Connection pools, one per role. Every connection carries time-outs; asyncpg resets it on release, and must."""
+"""Connection pools, one per role. Every connection carries time-outs, and is reset before anybody else gets it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Final, cast
 import asyncpg
 
 from waypost.adapters.postgres.connection import CONNECT_SECONDS, Pool, connect, explain_failure
+from waypost.adapters.postgres.edges import EdgeConnection
 
 _create_pool = cast("Callable[..., Awaitable[Pool]]", vars(asyncpg)["create_pool"])
 
@@ -40,6 +41,7 @@ async def open_pool(dsn: str, options: PoolOptions) -> Pool:
             min_size=options.min_size,
             max_size=options.max_size,
             timeout=CONNECT_SECONDS,
+            connection_class=EdgeConnection,
             server_settings=server_settings(options, major),
         )
     except (asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError, OSError) as error:
@@ -52,6 +54,8 @@ def server_settings(options: PoolOptions, major: int) -> dict[str, str]:
         "application_name": options.application_name,
         "search_path": "waypost",
         "jit": "off",
+        # A call's statements are short and always the same: planning them anew would cost more than running them.
+        "plan_cache_mode": "force_generic_plan",
         "statement_timeout": _milliseconds(options.statement_timeout),
         "lock_timeout": _milliseconds(options.lock_timeout),
         "idle_in_transaction_session_timeout": _milliseconds(options.idle_in_transaction_timeout),

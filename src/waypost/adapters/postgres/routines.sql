@@ -60,6 +60,78 @@ begin
 end
 $$;
 
+-- What a batch of calls made, in one round trip: each place (key, recipient, channel) is taken once, the request names
+-- all, new notifications are stored, and those with a due time queued. p_drafts is what the request stands for, in order;
+-- the other arrays are about the rows in it that want to be new. Answers with those whose place was taken before, and by
+-- whom. Places are taken in order, so that two calls wait for each other and never in a ring.
+create or replace function waypost.accept(
+    p_request uuid, p_asker uuid, p_drafts uuid[], p_ids uuid[], p_keys text[], p_key_channels smallint[],
+    p_kept_until timestamptz[], p_dues timestamptz[], p_retentions smallint[], p_recipients uuid[], p_addresses uuid[],
+    p_channels smallint[], p_categories smallint[], p_topics text[], p_priorities smallint[], p_statuses smallint[],
+    p_reasons text[], p_gates smallint[], p_versions uuid[], p_locales text[], p_send_at timestamptz[],
+    p_expires_at timestamptz[], p_payloads bytea[], p_secrets bytea[]
+) returns table (wanted uuid, owner uuid)
+language plpgsql
+set search_path = waypost, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    v_tenant text := current_setting('app.tenant_id'); v_wanted uuid[]; v_owners uuid[]; v_keyed integer;
+    v_taken integer := 0;
+begin
+    v_keyed := cardinality(array_remove(p_keys, null));
+    if v_keyed > 0 then
+        insert into notification_dedupe (tenant_id, dedupe_key, recipient_id, channel, notification_id, kept_until)
+        select v_tenant, d.key, d.recipient_id, d.channel, d.id, d.kept_until
+        from unnest(p_keys, p_recipients, p_key_channels, p_ids, p_kept_until) as d (key, recipient_id, channel, id, kept_until)
+        where d.key is not null
+        order by d.key, d.recipient_id, d.channel
+        on conflict (tenant_id, dedupe_key, recipient_id, channel) do update
+            set notification_id = excluded.notification_id, kept_until = excluded.kept_until
+            where notification_dedupe.kept_until < now();
+        get diagnostics v_taken = row_count;
+        if v_taken < v_keyed then
+            select array_agg(d.id), array_agg(o.notification_id) into v_wanted, v_owners
+            from unnest(p_keys, p_recipients, p_key_channels, p_ids) as d (key, recipient_id, channel, id)
+            cross join lateral (
+                select e.notification_id from notification_dedupe e
+                where e.tenant_id = v_tenant and e.dedupe_key = d.key and e.recipient_id = d.recipient_id
+                  and e.channel = d.channel offset 0) o
+            where d.key is not null and o.notification_id <> d.id;
+        end if;
+    end if;
+    if p_asker is not null then
+        insert into requests (tenant_id, id, key_id, notification_ids)
+        values (v_tenant, p_request, p_asker, case when v_wanted is null then p_drafts else array(
+            select coalesce(v_owners[array_position(v_wanted, d.id)], d.id)
+            from unnest(p_drafts) with ordinality as d (id, place) order by d.place) end);
+    end if;
+    insert into notifications (tenant_id, id, retention, request_id, recipient_id, address_id, channel, category, topic,
+                               priority, status, reason, gate, version_id, locale, send_at, expires_at, payload, secrets)
+    select v_tenant, n.id, n.retention, p_request, n.recipient_id, n.address_id, n.channel, n.category, n.topic,
+           n.priority, n.status, n.reason, n.gate, n.version_id, n.locale, n.send_at, n.expires_at, n.payload, n.secrets
+    from unnest(p_ids, p_retentions, p_recipients, p_addresses, p_channels, p_categories, p_topics, p_priorities,
+                p_statuses, p_reasons, p_gates, p_versions, p_locales, p_send_at, p_expires_at, p_payloads, p_secrets)
+         as n (id, retention, recipient_id, address_id, channel, category, topic, priority, status, reason, gate,
+               version_id, locale, send_at, expires_at, payload, secrets)
+    where v_wanted is null or n.id <> all (v_wanted);
+    if v_wanted is null and array_position(p_dues, null) is null then
+        perform enqueue(p_ids, p_channels, p_priorities, p_dues, p_retentions,
+                        array_fill(0::smallint, array[cardinality(p_ids)]),
+                        array_fill(0::smallint, array[cardinality(p_ids)]));
+    else
+        perform enqueue(array_agg(q.id), array_agg(q.channel), array_agg(q.priority), array_agg(q.due),
+                        array_agg(q.retention), array_agg(0::smallint), array_agg(0::smallint))
+        from unnest(p_ids, p_channels, p_priorities, p_dues, p_retentions) as q (id, channel, priority, due, retention)
+        where q.due is not null and (v_wanted is null or q.id <> all (v_wanted))
+        having count(*) > 0;
+    end if;
+    return query select t.wanted, t.owner from unnest(v_wanted, v_owners) as t (wanted, owner);
+end
+$$;
+
 -- A lane of the tenant has a row that is due then. Writes nothing where the lane already knows.
 create or replace function waypost.wake_lane(p_channel smallint, p_priority smallint, p_due timestamptz) returns void
 language plpgsql
@@ -433,9 +505,10 @@ $$;
 create or replace trigger mark_unread after insert on outbox
     referencing new table as news for each statement execute function waypost.mark_unread();
 
-revoke execute on function waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane, waypost.book_turn,
+revoke execute on function waypost.accept, waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane, waypost.book_turn,
     waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.was_carried_on,
     waypost.mark_unread from public;
 grant execute on function waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane, waypost.book_turn,
     waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.was_carried_on to waypost_worker;
-grant execute on function waypost.lane_lock, waypost.enqueue, waypost.wake_lane to waypost_api;
+grant execute on function waypost.lane_lock, waypost.enqueue, waypost.wake_lane, waypost.accept to waypost_api;
+grant execute on function waypost.accept to waypost_worker;

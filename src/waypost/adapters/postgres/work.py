@@ -2,16 +2,12 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Final
 
 import asyncpg
 
 from waypost.adapters.postgres.connection import Connection, OpenTransaction, Pool, is_busy, is_lost
-from waypost.adapters.postgres.queries import load
 from waypost.kernel.errors import Unavailable
 from waypost.kernel.work import Transaction
-
-_SQL: Final = load("work")
 
 
 class PgTransaction(Transaction):
@@ -52,8 +48,8 @@ class PgWork:
             transaction = connection.transaction()
             tx = PgTransaction(tenant_id, connection)
             try:
+                connection.enter(tenant_id)
                 await transaction.start()
-                await connection.execute(_SQL["enter_tenant"], tenant_id)
                 yield tx
             except BaseException as error:
                 with suppress(asyncpg.InterfaceError, asyncpg.PostgresError, OSError):
