@@ -36,7 +36,7 @@ cross join lateral (
 -- tenant: row
 -- One attempt more at a pulled event; from so many on it is dead.
 insert into event_failures as f (tenant_id, consumer, event_id, id, attempts, code, problem, body, failed_at, dead_at)
-values ($1, $2, $3, $4, 1, $5, $6, $7, $8, case when $9::int <= 1 then $8 end)
+values ($1, $2, $3, $4, 1, $5, $6, $7, $8::timestamptz, case when $9::int <= 1 then $8::timestamptz end)
 on conflict (tenant_id, consumer, event_id) do update
 set attempts = least(f.attempts + 1, 32767), code = excluded.code, problem = excluded.problem,
     failed_at = excluded.failed_at,

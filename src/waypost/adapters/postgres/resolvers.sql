@@ -200,13 +200,13 @@ begin
     with recursive first_timer as (
         (select d.tenant_id, d.due from waypost.timers d
          where d.state = 'waiting' and d.tenant_id > coalesce(p_after, '')
-         order by d.tenant_id, d.due, d.id limit 1)
+         order by d.tenant_id, d.due limit 1)
         union all
         select n.tenant_id, n.due from first_timer f
         cross join lateral (
             select d.tenant_id, d.due from waypost.timers d
             where d.state = 'waiting' and d.tenant_id > f.tenant_id
-            order by d.tenant_id, d.due, d.id limit 1) n
+            order by d.tenant_id, d.due limit 1) n
     )
     select f.tenant_id from first_timer f
     where f.due <= p_at and exists (select from waypost.tenants t where t.id = f.tenant_id and t.status = 'active')
@@ -227,19 +227,18 @@ begin
     with recursive one as (
         (select u.tenant_id from waypost.outbox_unread u where u.reader = p_reader order by u.tenant_id limit 1)
         union all
-        select n.tenant_id, n.reader from pair p
+        select n.tenant_id from one o
         cross join lateral (
             select u.tenant_id from waypost.outbox_unread u
             where u.reader = p_reader and u.tenant_id > o.tenant_id order by u.tenant_id limit 1) n
     ), wanted as (
-        select p.tenant_id, p.reader from pair p
+        select o.tenant_id from one o
         union
         select b.tenant_id from (
             select x.tenant_id from waypost.publish_backlog x where x.reader = p_reader and x.due <= p_now
             order by x.due limit 1000) b
     )
-    select w.tenant_id, w.reader from wanted w
-    order by w.tenant_id <= p_after, w.tenant_id, w.reader limit least(p_at_most, 1000);
+    select w.tenant_id from wanted w order by w.tenant_id <= p_after, w.tenant_id limit least(p_at_most, 1000);
 end
 $$;
 
@@ -321,16 +320,17 @@ begin
         when 'throttles' then
             return query select distinct o.tenant_id from (
                 select h.tenant_id from waypost.throttles h where h.touched_at < p_before
+                order by h.touched_at limit 10000) o limit p_at_most;
         when 'outbox_unread' then
             return query select distinct u.tenant_id from waypost.outbox_unread u where u.at < p_before limit p_at_most;
         when 'publish_backlog' then
             return query select distinct b.tenant_id from waypost.publish_backlog b where b.at < p_before limit p_at_most;
-                order by h.touched_at limit 10000) o limit p_at_most;
         when 'webhook_deliveries' then
             -- By the id's own time: a tenant's first delivery is its oldest.
             return query select t.id from waypost.tenants t cross join lateral (
                 select d.id from waypost.webhook_deliveries d where d.tenant_id = t.id order by d.id limit 1) first
-                where first.id < waypost.first_id_of(p_before at time zone 'UTC') limit p_at_most;
+                where first.id < (lpad(to_hex((extract(epoch from p_before) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+                limit p_at_most;
     end case;
 end
 $$;

@@ -939,7 +939,7 @@ grant select, insert, update, delete on throttles to waypost_worker;
 grant select, insert on escalation_messages to waypost_api, waypost_worker;
 
 -- A due timer or a pulled event is submitted by the worker, as a call is by the API.
-grant select, insert on requests, template_versions, notification_dedupe to waypost_worker;
+grant select, insert on requests, template_versions, template_contents, notification_dedupe to waypost_worker;
 grant update (notification_id, kept_until) on notification_dedupe to waypost_worker;
 grant select, insert, update on recipients, addresses to waypost_worker;
 
