@@ -191,13 +191,17 @@ async def test_another_process_is_told_too(app: Any, acme: Any, token: str, serv
     """Two hubs over one database know of each other only by NOTIFY."""
     both = [live_app(app, LiveMetrics(CollectorRegistry())) for _ in range(2)]
     try:
-        async with serving(both[0], websockets=True) as one, serving(both[1], websockets=True) as two:
-            async with follow(one, token) as here, follow(two, token) as there:
-                for stream in (here, there):
-                    await stream.until("counts")
-                await post(acme, "Both", "jane")
-                for stream in (here, there):
-                    assert (await stream.until("message"))["title"] == "Both"
+        async with (
+            serving(both[0], websockets=True) as one,
+            serving(both[1], websockets=True) as two,
+            follow(one, token) as here,
+            follow(two, token) as there,
+        ):
+            for stream in (here, there):
+                await stream.until("counts")
+            await post(acme, "Both", "jane")
+            for stream in (here, there):
+                assert (await stream.until("message"))["title"] == "Both"
     finally:
         for one_app in both:
             await one_app.close()

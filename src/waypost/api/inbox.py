@@ -98,6 +98,18 @@ class ReachView(Shape):
     read: int
 
 
+class DriftView(Shape):
+    where: str
+    counted: int
+    there: int
+
+
+class DriftsView(Shape):
+    """What is counted wrong: nothing."""
+
+    items: list[DriftView]
+
+
 class PostWithReachView(PostView):
     reach: ReachView
 
@@ -272,6 +284,20 @@ async def redact_post(call: Call[NoBody, NoQuery]) -> None:
     await call.app.inbox.posts.redact(call.tx, call.scope, call.path["inbox"], call.id("pst", "post"))
 
 
+@endpoint(
+    "GET",
+    "/v1/inbox-counters",
+    Permission.INBOX_READ,
+    summary="Count everything again",
+    answer=DriftsView,
+    answer_example={"items": []},
+)
+async def verify_counters(call: Call[NoBody, NoQuery]) -> DriftsView:
+    """Compares what is counted with the messages themselves, in every inbox and for everyone who has used one."""
+    found = await call.app.inbox.verify(call.tx, call.scope)
+    return DriftsView(items=[DriftView(where=one.where, counted=one.counted, there=one.there) for one in found])
+
+
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     put_inbox,
     get_inbox,
@@ -280,6 +306,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     list_posts,
     get_post,
     redact_post,
+    verify_counters,
 )
 
 

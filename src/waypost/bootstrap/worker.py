@@ -12,6 +12,9 @@ from waypost.adapters.journal.shelf import Shelf
 from waypost.adapters.journal.writer import JournalFile
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.dispatch import PgDispatch
+from waypost.adapters.postgres.inbox_bell import PgInboxBell
+from waypost.adapters.postgres.inbox_delivery import PgInboxDelivery
+from waypost.adapters.postgres.inbox_upkeep import PgInboxUpkeep
 from waypost.adapters.postgres.limits import PgLimits
 from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.migrate import code_version
@@ -47,6 +50,7 @@ from waypost.delivery.standing import TellStanding
 from waypost.delivery.strays import Strays
 from waypost.delivery.upkeep import Chore, Upkeep
 from waypost.delivery.worker import Worker
+from waypost.inbox.sweep import Sweep
 from waypost.kernel.ids import mint
 from waypost.notifications.compose import MailComposer
 from waypost.outbox.ports import RelayTelemetry
@@ -116,7 +120,15 @@ async def open_worker(
         tracing = tracing_of(settings, "worker")
         if tracing is not None:
             stack.callback(tracing.close)
-        store = PgDispatch(claims=claims, settlements=settlements, suppressions=PgSuppressions(), clock=clock)
+        inbox_bell = PgInboxBell(dsn, clock)
+        stack.push_async_callback(inbox_bell.close)
+        store = PgDispatch(
+            claims=claims,
+            settlements=settlements,
+            suppressions=PgSuppressions(),
+            clock=clock,
+            inboxes=PgInboxDelivery(bell=inbox_bell, clock=clock),
+        )
         dispatch = TracedDispatch(store, tracing.tracer) if tracing else store
         workers = PgWorkerLeases(line=leases, code_version=code_version())
         lease = Lease(store=workers, clock=clock, worker_id=worker_id, seconds=settings.lease, tell_time=clock.correct)
@@ -169,6 +181,11 @@ async def open_worker(
         more += await stack.enter_async_context(
             open_event_chores(
                 settings,
+            Chore(
+                name="sweep_inboxes",
+                every=15.0,
+                do=Sweep(work=work, store=PgInboxUpkeep(work), bell=inbox_bell, clock=clock),
+            ),
                 work=work,
                 versions=versions,
                 renderer=renderer,

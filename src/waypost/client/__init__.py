@@ -12,6 +12,7 @@ from typing import Self
 import httpx
 
 from waypost.client.errors import ApiError, ClientError, NoAnswerError, Problem
+from waypost.client.inboxes import Inboxes
 from waypost.client.mailbox import Mailbox
 from waypost.client.notifications import Message, Notifications
 from waypost.client.recipients import Recipients
@@ -52,6 +53,7 @@ class Client:
         self.keys = Keys(self._transport)
         self.audit = Audit(self._transport)
         self.webhooks = Webhooks(self._transport)
+        self.inboxes = Inboxes(self._transport)
         self.mailbox = Mailbox(self._transport)
 
     async def explain(

@@ -23,6 +23,7 @@ from waypost.delivery.model import Bounced, Claimed, Closed, Settlement
 from waypost.delivery.patience import unless
 from waypost.delivery.ports import (
     Composed,
+    ComposedForInbox,
     Composer,
     DispatchStore,
     Ear,
@@ -36,6 +37,7 @@ from waypost.delivery.rules import (
     DEAD_LETTER_CLAIMS,
     bury,
     close,
+    deliver_to_inbox,
     give_back,
     needs_whole_gate,
     stop_at_gate,
@@ -233,6 +235,8 @@ class Dispatcher:
         for (index, one), answer in zip(going, answers, strict=True):
             if isinstance(answer, Composed):
                 letters.append(Letter(index, answer))
+            elif isinstance(answer, ComposedForInbox):
+                settlements.append(deliver_to_inbox(answer))
             else:
                 settlements.append(withhold(one, answer))
         return letters

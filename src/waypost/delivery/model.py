@@ -126,6 +126,17 @@ class Closed:
     """For the row that goes back: a word was said, so the count starts anew, unless the word is that nobody knows."""
     sealed_reply: bytes | None = None
     bounced: "Bounced | None" = None
+    copy: "InboxCopy | None" = None
+    """Of a message for an inbox: to be put there in the transaction that closes its attempt."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InboxCopy:
+    """A message on its way into a person's inbox; the content is sealed under their key."""
+
+    recipient_id: UUID
+    topic: str
+    content: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -16,6 +16,7 @@ from waypost.delivery.model import (
     AttemptView,
     Claimed,
     Held,
+    InboxCopy,
     QueueRow,
     Settlement,
     Standing,
@@ -180,6 +181,13 @@ class Composed(msgspec.Struct, frozen=True, kw_only=True):
     key: DataKey
 
 
+class ComposedForInbox(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished message that needs no vendor: settling it delivers it."""
+
+    claimed: Claimed
+    copy: InboxCopy
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Withheld:
     """It ends without a call."""
@@ -190,7 +198,7 @@ class Withheld:
 
 
 class Composer(Protocol):
-    async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed | Withheld]:
+    async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed | ComposedForInbox | Withheld]:
         """One answer for each, in order. Raises `Unavailable` while what it needs is away."""
         ...
 
@@ -262,7 +270,7 @@ class Telemetry(Protocol):
 
     def settled(self, settlements: Sequence[Settlement], seconds: float) -> None: ...
 
-    def composed(self, answers: "Sequence[Composed | Withheld]", seconds: float) -> None: ...
+    def composed(self, answers: "Sequence[Composed | ComposedForInbox | Withheld]", seconds: float) -> None: ...
 
     def rescued(self, settlements: Sequence[Settlement]) -> None: ...
 

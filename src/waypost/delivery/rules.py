@@ -6,7 +6,7 @@ from typing import Final
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
 from waypost.delivery.gate import Defer, Skip, SkipReason
 from waypost.delivery.model import Claimed, Closed, End, Ended, Held, Note, Returned, Settlement, State
-from waypost.delivery.ports import Withheld
+from waypost.delivery.ports import ComposedForInbox, Withheld
 from waypost.kernel.backoff import Random, delay
 from waypost.kernel.vocabulary import Category
 
@@ -65,6 +65,11 @@ def stop_at_gate(held: Held, verdict: Skip | Defer) -> Settlement:
         return Returned(held=held, due=verdict.until, claims=held.claims, note=note)
     state = State.EXPIRED if verdict.reason is SkipReason.EXPIRED else State.SUPPRESSED
     return Ended(held=held, end=End(state=state, reason=verdict.reason.value), note=note)
+
+
+def deliver_to_inbox(composed: ComposedForInbox) -> Closed:
+    """Nothing goes over a wire: the settlement itself puts the message where it belongs, or nothing happens at all."""
+    return Closed(held=composed.claimed, outcome=Outcome(kind=OutcomeKind.ACCEPTED), copy=composed.copy)
 
 
 def withhold(held: Held, withheld: Withheld) -> Ended:

@@ -12,19 +12,20 @@ import msgspec
 from waypost.channels.model import OutgoingEmail
 from waypost.channels.rules import is_wire_safe
 from waypost.delivery.model import Claimed, State
-from waypost.delivery.ports import Composed, Withheld
+from waypost.delivery.ports import Composed, ComposedForInbox, Withheld
 from waypost.kernel.address import split_mailbox
 from waypost.kernel.clock import Clock
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vault import DataKey, Keyring, SealBroken, TenantKey, place
 from waypost.kernel.vocabulary import TenantMode
 from waypost.kernel.work import Work
+from waypost.notifications.compose_inapp import inbox_copy
 from waypost.notifications.links import Links
 from waypost.notifications.model import Payload
 from waypost.notifications.sender import SenderIdentity
 from waypost.templates.context import spoken
 from waypost.templates.model import Wording
-from waypost.templates.ports import Renderer, RenderFailure, RenderJob
+from waypost.templates.ports import RenderedParts, Renderer, RenderFailure, RenderJob
 from waypost.templates.versions import Versions
 from waypost.tenants.ports import TenantStore
 
@@ -75,13 +76,22 @@ class MailComposer:
         self._contents: OrderedDict[tuple[str, UUID, str | None], Wording] = OrderedDict()
         self._houses: OrderedDict[str, _House] = OrderedDict()
 
-    async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed | Withheld]:
+    async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed | ComposedForInbox | Withheld]:
         await self._fetch_missing(claimed)
         date = format_datetime(self._clock.now())
         opened = [self._open(one, date) for one in claimed]
-        jobs = [one.job for one in opened if isinstance(one, _Opened)]
-        messages = iter(await self._renderer.compose(jobs) if jobs else ())
-        return [one if isinstance(one, Withheld) else self._finish(one, next(messages)) for one in opened]
+        mails = [one.job for one in opened if isinstance(one, _Opened) and one.job.head is not None]
+        notes = [one.job for one in opened if isinstance(one, _Opened) and one.job.head is None]
+        messages = iter(await self._renderer.compose(mails) if mails else ())
+        renditions = iter(await self._renderer.render(notes) if notes else ())
+        return [
+            one
+            if isinstance(one, Withheld)
+            else self._finish(one, next(messages))
+            if one.job.head is not None
+            else _for_inbox(one, next(renditions))
+            for one in opened
+        ]
 
     async def _fetch_missing(self, claimed: Sequence[Claimed]) -> None:
         wanted: dict[str, set[tuple[UUID, str | None]]] = {}
@@ -121,7 +131,8 @@ class MailComposer:
         urls, list_headers = self._links.of_message(one, wording.mentioned, house.key)
         if urls:
             context = {**context, **urls}
-        head = self._identity.head(one.id, payload, date, list_headers)
+        is_mail = one.channel is not Channel.INAPP
+        head = self._identity.head(one.id, payload, date, list_headers) if is_mail else None
         locale, timezone = spoken(context)
         job = RenderJob(
             tenant_id=one.tenant_id,
@@ -148,3 +159,9 @@ class MailComposer:
             wire_safe=is_wire_safe(message),
         )
         return Composed(claimed=claimed, email=email, key=opened.key)
+
+
+def _for_inbox(opened: _Opened, parts: RenderedParts | RenderFailure) -> ComposedForInbox | Withheld:
+    if isinstance(parts, RenderFailure):
+        return Withheld(state=State.FAILED, reason=parts.code, detail={"message": parts.message})
+    return ComposedForInbox(claimed=opened.claimed, copy=inbox_copy(opened.claimed, parts, opened.key))

@@ -8,6 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from waypost.adapters.postgres.connection import Connection, Record
+from waypost.adapters.postgres.inbox_delivery import PgInboxDelivery
 from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.settlement_rows import Rest, SettlementRows
@@ -40,7 +41,16 @@ _RETENTIONS: Final = {int(one): one for one in Retention}
 class PgDispatch:
     """Implements `delivery.ports.DispatchStore`. Claims and settlements have a connection each, so neither waits."""
 
-    def __init__(self, *, claims: Line, settlements: Line, suppressions: PgSuppressions, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        claims: Line,
+        settlements: Line,
+        suppressions: PgSuppressions,
+        clock: Clock,
+        inboxes: PgInboxDelivery | None = None,
+    ) -> None:
+        self._inboxes = inboxes
         self._claims = claims
         self._settlements = settlements
         self._suppressions = suppressions
@@ -70,12 +80,17 @@ class PgDispatch:
             async with self._settlements.use() as connection:
                 if not rows.rest:
                     return {row["id"] for row in await connection.fetch(_SQL["settle"], *arguments)}
+                delivered: list[tuple[UUID, UUID]] = []
                 async with connection.transaction():
                     lost = {row["id"] for row in await connection.fetch(_SQL["settle"], *arguments)}
                     for tenant_id, rest in rows.rest.items():
                         await connection.execute(_WORK["enter_tenant"], tenant_id)
                         await self._write_rest(connection, tenant_id, rest.without(lost))
-                    return lost
+                        if self._inboxes is not None and (copies := rest.without(lost).copies):
+                            delivered += await self._inboxes.deliver(connection, tenant_id, copies)
+                if self._inboxes is not None and delivered:
+                    self._inboxes.announce(delivered)
+                return lost
         except _REFUSALS as error:
             raise SettleRefused from error
 

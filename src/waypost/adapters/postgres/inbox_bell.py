@@ -45,13 +45,14 @@ class PgInboxBell:
         self._after(tx, [f"i{inbox_id.hex}"])
 
     def for_people(self, tx: Transaction, inbox_id: UUID, recipient_ids: Sequence[UUID]) -> None:
-        if len(recipient_ids) > _MOST_PEOPLE:
-            self._after(tx, [f"a{inbox_id.hex}"])
-        else:
-            self._after(tx, [f"p{inbox_id.hex}{one.hex}" for one in recipient_ids])
+        self._after(tx, _people(inbox_id, recipient_ids))
 
     def about_person(self, tx: Transaction, recipient_id: UUID) -> None:
         self._after(tx, [f"r{recipient_id.hex}"])
+
+    def owe_people(self, inbox_id: UUID, recipient_ids: Sequence[UUID]) -> None:
+        """For what has been committed already."""
+        self.owe(_people(inbox_id, recipient_ids))
 
     def owe(self, words: Sequence[str]) -> None:
         """Returns at once and never fails."""
@@ -111,6 +112,12 @@ class PgInboxBell:
         except _FAILURES:
             self._connection = None
         return self._connection
+
+
+def _people(inbox_id: UUID, recipient_ids: Sequence[UUID]) -> list[str]:
+    if len(recipient_ids) > _MOST_PEOPLE:
+        return [f"a{inbox_id.hex}"]
+    return [f"p{inbox_id.hex}{one.hex}" for one in recipient_ids]
 
 
 class PgInboxEar:

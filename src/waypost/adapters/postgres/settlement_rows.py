@@ -15,6 +15,7 @@ from waypost.delivery.model import (
     End,
     Ended,
     Held,
+    InboxCopy,
     Note,
     QueueRow,
     Returned,
@@ -50,6 +51,7 @@ class Rest:
     spent: list[UUID] = field(default_factory=list[UUID])
     notes: list[tuple[Held, WrittenNote]] = field(default_factory=list[tuple[Held, WrittenNote]])
     bounces: list[tuple[UUID, Bounced]] = field(default_factory=list[tuple[UUID, Bounced]])
+    copies: list[tuple[UUID, InboxCopy]] = field(default_factory=list[tuple[UUID, InboxCopy]])
 
     def without(self, lost: Set[UUID]) -> "Rest":
         """Nothing may be done about what is not ours any more."""
@@ -61,6 +63,7 @@ class Rest:
             spent=[one for one in self.spent if one not in lost],
             notes=[(held, note) for held, note in self.notes if held.id not in lost],
             bounces=[(one, bounced) for one, bounced in self.bounces if one not in lost],
+            copies=[(one, copy) for one, copy in self.copies if one not in lost],
         )
 
 
@@ -122,11 +125,14 @@ def _is_plain(row: Settlement) -> bool:
         isinstance(row, Closed)
         and row.end is None
         and row.retry_at is None
+        and row.copy is None
         and not (isinstance(row.held, Claimed) and row.held.secrets is not None)
     )
 
 
 def _add_to_rest(rest: Rest, row: Settlement) -> None:
+    if isinstance(row, Closed) and row.copy is not None:
+        rest.copies.append((row.held.id, row.copy))
     match row:
         case Returned(held=held, due=due):
             rest.again.append(_queue_row(held, due, attempt=held.n - 1, claims=row.claims))
