@@ -38,6 +38,7 @@ _ENTRIES: Final = (
         group="Sending",
     ),
     Entry(label="Mailbox", path="/mailbox", icon="tray", permission=Permission.MAILBOX_READ, group="Sending"),
+    Entry(label="Webhooks", path="/webhooks", icon="bell", permission=Permission.WEBHOOKS_READ, group="Access"),
     Entry(label="API keys", path="/keys", icon="key", permission=Permission.KEYS_MANAGE, group="Access"),
     Entry(label="Audit", path="/audit", icon="book", permission=Permission.AUDIT_READ, group="Access"),
     Entry(label="Tenants", path="/tenants", icon="house", permission=Permission.TENANTS_MANAGE, group="Access"),

@@ -83,7 +83,10 @@ class Relay:
 
     async def expand_round(self) -> bool:
         """Every tenant's news once; True where something was there."""
-        return await self._round(WEBHOOKS, self._expand.news)
+        found = await self._round(WEBHOOKS, self._expand.news)
+        if found:
+            self._freed.set()
+        return found
 
     async def publish_round(self, publisher: Publish) -> bool:
         return await self._round(publisher.reader, publisher.news)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,3 +48,19 @@ async def sign_in(browser: Any, site: Site) -> Callable[..., Awaitable[Any]]:
         return page
 
     return enter
+
+
+@pytest.fixture
+def violations() -> Callable[[Any], Awaitable[list[str]]]:
+    """`await violations(page)`: what axe finds on a page."""
+    axe = (Path(__file__).parent / "axe" / "axe.min.js").read_text()
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+    async def look(page: Any) -> list[str]:
+        await page.evaluate(axe)
+        result = await page.evaluate(
+            "(tags) => axe.run(document, { iframes: false, runOnly: { type: 'tag', values: tags } })", tags
+        )
+        return [f"{one['id']} {[node['html'][:160] for node in one['nodes']]}" for one in result["violations"]]
+
+    return look

@@ -58,6 +58,8 @@ async def furnished(site: Any, admin: Any) -> list[str]:
     suppression = {"channel": "email", "address": "gone@example.com", "reason": "complaint"}
     await api.ok("POST", "/v1/suppressions", suppression)
     await send(api, to={"id": "gone", "email": "gone@example.com", "attributes": {"first_name": "G"}})
+    hook = (await api.ok("POST", "/v1/webhook-endpoints", {"url": "https://8.8.8.8/hooks", "events": ["*"]}))["id"]
+    await api.ok("POST", f"/v1/webhook-endpoints/{hook}/test")
     for n, (outcome, reason) in enumerate([(2, "slow_down"), (4, "connection"), (5, "timeout"), (1, None)], 1):
         await admin.execute(
             "insert into attempts (tenant_id, notification_id, retention, n, worker_id, started_at, latency_ms, "
@@ -84,6 +86,9 @@ async def furnished(site: Any, admin: Any) -> list[str]:
         "/templates/welcome/email/edit",
         "/templates/welcome/email/diff?from=1.0.0&to=1.1.0",
         "/suppressions",
+        "/webhooks",
+        "/webhooks/new",
+        f"/webhooks/{hook}",
         "/mailbox",
         "/keys",
         "/keys/new",
