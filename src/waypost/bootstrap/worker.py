@@ -59,6 +59,7 @@ from waypost.settings import Settings
 from waypost.templates.versions import Versions
 from waypost.tenants.platform import verify_master_key
 
+_FOR_JOBS: Final = 1
 _OWN_LINES: Final = 5
 """Claims, settlements, leases, upkeep and the ear have a connection each; the pool has the rest."""
 _JOURNALS: Final = "journal"
@@ -95,7 +96,7 @@ async def open_worker(
     master = open_master_key(settings.master_key_path, create=False)
     dsn = worker_url(settings, master)
     async with AsyncExitStack() as stack:
-        taken = _OWN_LINES + (CONNECTIONS if settings.relay == "on" else 0)
+        taken = _OWN_LINES + _FOR_JOBS + (CONNECTIONS if settings.relay == "on" else 0)
         options = PoolOptions(
             application_name="waypost worker", max_size=settings.worker_connections - taken, index_plans=True
         )
@@ -171,21 +172,24 @@ async def open_worker(
         dispatcher = Dispatcher(parts, worker_id=worker_id, batch_size=settings.batch_size, depth=_DEPTH)
         strays = Strays(workers=workers, settler=settler, clock=clock, worker_id=worker_id, in_hand=dispatcher.in_hand)
         upkeep = PgUpkeep(chores)
-        jobs = join_job_runner(line=chores, work=work, keyring=keyring, clock=clock, worker_id=worker_id)
+        # Jobs write thousands of rows at once, for which the plans of the dispatcher are the wrong ones.
+        for_jobs = await open_pool(dsn, PoolOptions(application_name="waypost worker jobs", min_size=0, max_size=1))
+        stack.push_async_callback(for_jobs.close)
+        jobs = join_job_runner(line=chores, work=PgWork(for_jobs), keyring=keyring, clock=clock, worker_id=worker_id)
         more = [
             Chore(name="give_back_strays", every=5.0, do=strays.give_back),
             Chore(name="tell_standing", every=15.0, do=TellStanding(upkeep, telemetry)),
             Chore(name="jobs", every=2.0, do=jobs.work_off),
             Chore(name="tidy_jobs", every=600.0, do=jobs.tidy),
-        ]
-        more += await stack.enter_async_context(
-            open_event_chores(
-                settings,
             Chore(
                 name="sweep_inboxes",
                 every=15.0,
                 do=Sweep(work=work, store=PgInboxUpkeep(work), bell=inbox_bell, clock=clock),
             ),
+        ]
+        more += await stack.enter_async_context(
+            open_event_chores(
+                settings,
                 work=work,
                 versions=versions,
                 renderer=renderer,

@@ -17,7 +17,7 @@ from waypost.kernel.address import split_mailbox
 from waypost.kernel.clock import Clock
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vault import DataKey, Keyring, SealBroken, TenantKey, place
-from waypost.kernel.vocabulary import TenantMode
+from waypost.kernel.vocabulary import Channel, TenantMode
 from waypost.kernel.work import Work
 from waypost.notifications.compose_inapp import inbox_copy
 from waypost.notifications.links import Links

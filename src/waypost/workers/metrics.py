@@ -49,6 +49,7 @@ class WorkerMetrics(RelayMetrics):
     """Implements `delivery.ports.Telemetry` too; every settlement also becomes a line of the log."""
 
     def __init__(self, registry: CollectorRegistry, log: OutcomeLog | None = None) -> None:
+        super().__init__(registry)
         self._log = log
         self._claimed = counter(registry, "waypost_claimed_total")
         self._claim_seconds = histogram(registry, "waypost_claim_seconds")
