@@ -192,7 +192,7 @@ async def globex(anonymous: Api) -> Api:
 @pytest.fixture
 async def job_runner(app: App, database: Any) -> AsyncIterator[JobRunner]:
     """What a worker does about jobs, with a worker's role."""
-    options = PoolOptions(application_name="test worker", min_size=0, max_size=3, index_plans=True)
+    options = PoolOptions(application_name="test worker", min_size=0, max_size=1)
     pool, line = await open_pool(database.worker, options), Line(database.worker, options)
     keyring = PgKeyring(LocalVault(open_master_key(app.settings.master_key_path, create=False)))
     yield join_job_runner(line=line, work=PgWork(pool), keyring=keyring, clock=app.clock, worker_id=mint(app.clock))

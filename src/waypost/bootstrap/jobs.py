@@ -92,7 +92,7 @@ def join_job_runner(*, line: Line, work: Work, keyring: Keyring, clock: Clock, w
         files=files,
         work=work,
         kinds={
-            JobKind.IMPORT: ImportSteps(files=files, keyring=keyring, take_in=take_in),
+            JobKind.IMPORT: ImportSteps(files=files, keyring=keyring, take_in=take_in, clock=clock),
             JobKind.EXPORT: exports,
         },
         clock=clock,

@@ -1,19 +1,19 @@
 """Many rows at once: people are found, made and changed as by calls of their own, in a handful of statements."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from waypost.imports.agreements import Agreements
-from waypost.imports.model import ImportedConsent, Layout, RowFault, Spec, Tally
-from waypost.imports.rows import Row, column_of
+from waypost.imports.model import ImportedConsent, RowFault, Spec, Tally
+from waypost.imports.prepare import Prepared, fault_at
+from waypost.imports.rows import Row
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import FieldError
 from waypost.kernel.work import Transaction
 from waypost.recipients.lists import ListKeys
-from waypost.recipients.party import Party
 from waypost.recipients.ports import ListStore, TagStore
 from waypost.recipients.resolve import Plan, Resolver
-from waypost.recipients.rules import MOST_TAGS, check_tags
 
 
 class TakeIn:
@@ -34,21 +34,28 @@ class TakeIn:
         self._agreements = agreements
         self._clock = clock
 
-    async def __call__(self, tx: Transaction, rows: Sequence[Row], spec: Spec, tally: Tally) -> Sequence[RowFault]:
-        """Good rows are kept, and the faults of the others answered."""
+    async def __call__(
+        self, tx: Transaction, prepared: Prepared, spec: Spec, tally: Tally, meanwhile: Callable[[], None]
+    ) -> Sequence[RowFault]:
+        """Good rows are kept, the faults of others answered. `meanwhile` is called while the database writes."""
+        rows = prepared.rows
+        plan = await self._resolver.look(tx, prepared.parties, prepared.ahead)
         faults: list[RowFault] = []
-        sound = [row for row in rows if not (found := _tag_faults(row, spec.layout)) or faults.extend(found)]
-        parties = [Party(targets=(row.target,), channels=(), is_list=False, pointer="") for row in sound]
-        plan = await self._resolver.look(tx, parties)
         for number, refusal in sorted(plan.refusals.items()):
             errors = refusal.errors or (FieldError(pointer="", code=refusal.code, message=refusal.detail),)
-            faults += [_fault(sound[number].line, error, spec.layout) for error in errors]
-        _count(plan, len(sound), tally)
-        tally.rejected += len(rows) - len(sound) + len(plan.refusals)
+            faults += [fault_at(rows[number].line, error, spec.layout) for error in errors]
+        _count(plan, len(rows), tally)
+        tally.rejected += len(plan.refusals)
         if not spec.options.dry_run:
-            await self._resolver.bring_in(tx, plan)
-            await self._attach(tx, sound, plan, spec)
-        return sorted(faults, key=lambda fault: fault.line)
+            writing = asyncio.create_task(self._resolver.bring_in(tx, plan))
+            # Lets the statement go out before anything else is done.
+            await asyncio.sleep(0)
+            try:
+                meanwhile()
+            finally:
+                await writing
+            await self._attach(tx, rows, plan, spec)
+        return faults
 
     async def _attach(self, tx: Transaction, rows: Sequence[Row], plan: Plan, spec: Spec) -> None:
         """Tags, the list and consents, for whoever came in."""
@@ -78,14 +85,3 @@ def _count(plan: Plan, rows: int, tally: Tally) -> None:
     tally.created += created
     tally.changed += changed
     tally.unchanged += rows - len(plan.refusals) - created - changed
-
-
-def _tag_faults(row: Row, layout: Layout) -> list[RowFault]:
-    if not row.tags:
-        return []
-    _, errors = check_tags(row.tags, "/tags")
-    return [_fault(row.line, error, layout) for error in errors[:MOST_TAGS]]
-
-
-def _fault(line: int, error: FieldError, layout: Layout) -> RowFault:
-    return RowFault(line=line, column=column_of(error.pointer, layout), code=error.code, message=error.message)

@@ -38,7 +38,10 @@ class Member:
     said: CheckedFields
 
 
-def read_party(party: Party, key: TenantKey) -> tuple[Sequence[Member], Sequence[FieldError]]:
+ReadParty: TypeAlias = tuple[Sequence[Member], Sequence[FieldError]]
+
+
+def read_party(party: Party, key: TenantKey) -> ReadParty:
     """The members, or all that is wrong with them."""
     members: list[Member] = []
     errors: list[FieldError] = []

@@ -22,10 +22,13 @@ from waypost.kernel.work import Transaction
 from waypost.recipients.lookup import erased_hash
 from waypost.recipients.merge import Merge, merge
 from waypost.recipients.model import CheckedFields, Known, Person, RecipientKind, StoredAddress, StoredRecipient
+from waypost.recipients.newcomer import draft_newcomer
 from waypost.recipients.ports import AddressStore, RecipientStore
 from waypost.recipients.rules import check_attributes
 
 MOST_ERRORS: Final = 100
+_MANY: Final = 1_000
+"""Strangers for whom it is worth asking first whether anybody was ever erased."""
 
 
 @dataclass(slots=True)
@@ -76,8 +79,11 @@ class People:
         """Everyone who is meant, and a tombstone for each id that stays taken by someone who was erased."""
         known = await self._recipients.look_up(tx, ids, spots)
         found = {asked for one in known for asked in one.asked}
+        strangers = [name for name in ids if name not in found]
+        if len(strangers) > _MANY and not await self._recipients.has_erased(tx):
+            strangers.clear()
         key = await self._keyring.of(tx)
-        hashes = {erased_hash(key, name): name for name in ids if name not in found}
+        hashes = {erased_hash(key, name): name for name in strangers}
         gone = await self._recipients.erased_among(tx, list(hashes)) if hashes else ()
         return [*known, *(_tombstone(hashes[hashed], self._clock.now()) for hashed in gone)]
 
@@ -93,12 +99,17 @@ class People:
         refuse_all([fault for one in planned for fault in one.faults])
         return await self.write(tx, key, planned)
 
-    def plan(self, tx: Transaction, key: TenantKey, mention: Mention, known: Known | None) -> Planned:
-        """What would come of a mention: a newcomer, a change, or nothing new."""
+    def plan(
+        self, tx: Transaction, key: TenantKey, mention: Mention, known: Known | None, drafted: Merge | None = None
+    ) -> Planned:
+        """What would come of a mention: a newcomer (`drafted`, where that has been done), a change, or nothing new."""
         if (fault := _unusable(mention, known)) is not None:
             return Planned(mention=mention, known=known, merge=None, faults=[fault])
         if known is None:
-            merged = self._draft(tx, key, mention)
+            merged = drafted or self._draft(tx, key, mention)
+            if len(mention.sayings) == 1:
+                # One saying was looked at when it was read.
+                return Planned(mention=mention, known=None, merge=merged)
         else:
             person = _open_person(tx.tenant_id, key, known.row, known.addresses)
             merged = merge(tx.tenant_id, person, mention.sayings, key, self._clock)
@@ -144,6 +155,9 @@ class People:
 
     def _draft(self, tx: Transaction, key: TenantKey, mention: Mention) -> Merge:
         now = self._clock.now()
+        if len(mention.sayings) == 1:
+            said = mention.sayings[0]
+            return draft_newcomer(tx.tenant_id, mention.external_id, mention.newcomer_kind, said, key, now)
         recipient_id = mint(self._clock)
         wrapped, data_key = key.new_data_key(place("data_key", tx.tenant_id, recipient_id))
         row = StoredRecipient(

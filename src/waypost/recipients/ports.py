@@ -39,6 +39,10 @@ class RecipientStore(Protocol):
         """All who became part of these."""
         ...
 
+    async def has_erased(self, tx: Transaction) -> bool:
+        """Whether anybody of this tenant was ever erased."""
+        ...
+
     async def erased_among(self, tx: Transaction, hashes: Sequence[str]) -> frozenset[str]:
         """Hashes of ids that stay taken by people who were erased."""
         ...

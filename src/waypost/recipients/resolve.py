@@ -14,12 +14,24 @@ from waypost.kernel.errors import FieldError, Refused
 from waypost.kernel.vault import Keyring, TenantKey, place
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
+from waypost.recipients.merge import Merge
 from waypost.recipients.model import PHONE, Known, Person, RecipientKind, Resolved, Target
-from waypost.recipients.party import FIELD_OF, Member, Party, Spot, read_party, spots_of
+from waypost.recipients.party import FIELD_OF, Member, Party, ReadParty, Spot, read_party, spots_of
 from waypost.recipients.people import Mention, People, Planned, mint_external_id, refusal_of
 from waypost.recipients.ports import AddressStore, RecipientStore
 
 _KEPT_UNDER: Final = {Channel.EMAIL: Channel.EMAIL, Channel.SMS: PHONE, Channel.WHATSAPP: PHONE, Channel.VOICE: PHONE}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ahead:
+    """What could be done before anybody was asked: the parties read, and people drafted who are probably new."""
+
+    read: Sequence[ReadParty] = ()
+    drafts: Mapping[str, Merge] = field(default_factory=dict[str, Merge])
+
+
+NOTHING_AHEAD: Final = Ahead()
 
 
 @dataclass(slots=True)
@@ -63,14 +75,14 @@ class Resolver:
         self._keyring = keyring
         self._clock = clock
 
-    async def look(self, tx: Transaction, parties: Sequence[Party]) -> Plan:
+    async def look(self, tx: Transaction, parties: Sequence[Party], ahead: Ahead = NOTHING_AHEAD) -> Plan:
         """Looks again without those it must refuse: what they say does not count."""
         key = await self._keyring.of(tx)
-        read = [read_party(party, key) for party in parties]
+        read = ahead.read or [read_party(party, key) for party in parties]
         refused = {number: refusal_of(errors) for number, (_, errors) in enumerate(read) if errors}
         while True:
             members = [() if number in refused else said for number, (said, _) in enumerate(read)]
-            plan = await self._attempt(tx, key, parties, members)
+            plan = await self._attempt(tx, key, parties, members, ahead.drafts)
             if not plan.refusals:
                 plan.refusals = refused
                 return plan
@@ -96,7 +108,12 @@ class Resolver:
         return [] if isinstance(seen, Refused) else [each[0] for each in seen]
 
     async def _attempt(
-        self, tx: Transaction, key: TenantKey, parties: Sequence[Party], members: Sequence[Sequence[Member]]
+        self,
+        tx: Transaction,
+        key: TenantKey,
+        parties: Sequence[Party],
+        members: Sequence[Sequence[Member]],
+        drafts: Mapping[str, Merge],
     ) -> Plan:
         plan = Plan(key=key, parties=parties)
         everyone = [member for said in members for member in said]
@@ -118,7 +135,10 @@ class Resolver:
                 first.setdefault(found[0], member)
             plan.members.append(first)
         by_name = {one.row.external_id: one for one in known}
-        plan.planned = [self._people.plan(tx, key, one, by_name.get(one.external_id)) for one in mentions.values()]
+        plan.planned = [
+            self._people.plan(tx, key, one, by_name.get(one.external_id), drafts.get(one.external_id))
+            for one in mentions.values()
+        ]
         plan.people = {one.mention.external_id: one.merge.person for one in plan.planned if one.merge}
         _blame(plan)
         return plan
@@ -208,9 +228,11 @@ def _ambiguous(member: Member) -> FieldError:
     return FieldError(pointer=f"{member.pointer}/{name}", code="ambiguous_recipient", message=message)
 
 
-def _given_with_an_id(members: Iterable[Member], key: TenantKey) -> dict[Spot, list[str]]:
+def _given_with_an_id(members: Sequence[Member], key: TenantKey) -> dict[Spot, list[str]]:
     """Addresses that these very calls give to someone by id."""
     given: dict[Spot, list[str]] = {}
+    if all(member.anchor is None for member in members):
+        return given
     for member in members:
         if member.id is not None:
             for spot in spots_of(member.said, key):

@@ -29,6 +29,7 @@ LONGEST_TAG: Final = 64
 
 _EXTERNAL_ID: Final = re.compile(r"[A-Za-z0-9._:@|+=~-]{1,128}\Z")
 _LIST_KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
+_NESTING: Final = (dict, list)
 _BETWEEN_TAGS: Final = frozenset(",;|")
 
 
@@ -154,7 +155,7 @@ def _fault_within(value: JsonValue, depth: int) -> tuple[str, str] | None:
     """Code and message of the first thing in a nested value that cannot be kept."""
     if isinstance(value, str):
         return None if _is_clean(value) else ("invalid_text", "Text must not contain NUL or half characters.")
-    if not isinstance(value, dict | list):
+    if not isinstance(value, _NESTING):
         return None
     if depth == 0:
         return "too_deep", f"Attributes nest at most {DEEPEST_ATTRIBUTE} levels deep."
@@ -165,6 +166,8 @@ def _fault_within(value: JsonValue, depth: int) -> tuple[str, str] | None:
 def _is_clean(text: str) -> bool:
     if "\0" in text:
         return False
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:

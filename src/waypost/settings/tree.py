@@ -134,7 +134,7 @@ class Settings:
     ] = 10
     worker_connections: Annotated[
         int, About(_DATABASE, readers.whole(10, 200), "How many database connections one worker keeps at most.")
-    ] = 11
+    ] = 12
 
     smtp_url: Annotated[
         Secret | None,

@@ -85,6 +85,9 @@ class PgRecipientStore:
     async def merged_into(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[UUID]:
         return [row["id"] for row in await connection_of(tx).fetch(_SQL["merged_into"], tx.tenant_id, ids)]
 
+    async def has_erased(self, tx: Transaction) -> bool:
+        return await connection_of(tx).fetchval(_SQL["any_erased"], tx.tenant_id)
+
     async def erased_among(self, tx: Transaction, hashes: Sequence[str]) -> frozenset[str]:
         rows = await connection_of(tx).fetch(_SQL["erased_among"], tx.tenant_id, hashes)
         return frozenset(row["id_hash"] for row in rows)

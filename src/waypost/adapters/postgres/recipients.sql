@@ -132,6 +132,11 @@ order by m.recipient_id desc limit $4
 -- All that these recipients were: messages of earlier days name them.
 select id, merged_into from recipients where tenant_id = $1 and merged_into = any($2::uuid[]) order by id
 
+-- name: any_erased
+-- tenant: row
+-- Most tenants have erased nobody; only the others need a closer look at a thousand new ids.
+select exists (select from erasures where tenant_id = $1)
+
 -- name: erased_among
 -- tenant: row
 -- Ids that stay taken by people who were erased, known by their keyed hash.
