@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry
 from waypost.adapters.postgres.activity import PgActivity
 from waypost.adapters.postgres.audit import PgAuditStore
 from waypost.adapters.postgres.delivery import PgDelivery
+from waypost.adapters.postgres.forget_timers import PgForgetTimers
 from waypost.adapters.postgres.idempotency import PgIdempotencyStore
 from waypost.adapters.postgres.inbox_bell import PgInboxBell, PgInboxEar
 from waypost.adapters.postgres.limits import PgLimits
@@ -117,7 +118,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             clock=clock,
             delivery=delivery,
             also_merge=[preferences.joining],
-            also_forget=[preferences.joining, inbox.feed],
+            also_forget=[preferences.joining, inbox.feed, PgForgetTimers(clock)],
         )
         jobs = join_jobs(work=work, keyring=keyring, audit=audit, clock=clock)
         suppressions = join_suppressions(keyring=keyring, audit=audit, clock=clock)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from waypost import __version__
-from waypost.cli import explain, inbox, keys, mailbox, running, send, tail, templates, tenants, webhooks
+from waypost.cli import events, explain, inbox, keys, mailbox, running, send, tail, templates, tenants, webhooks
 from waypost.cli.doctor import command as doctor
 from waypost.kernel.errors import WaypostError
 
@@ -34,6 +34,9 @@ app.add_typer(templates.app, name="templates")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(keys.app, name="keys")
 app.add_typer(webhooks.app, name="webhooks")
+app.add_typer(events.events, name="events")
+app.add_typer(events.triggers, name="triggers")
+app.add_typer(events.timers, name="timers")
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 — typer calls it so

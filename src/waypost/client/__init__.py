@@ -12,6 +12,7 @@ from typing import Self
 import httpx
 
 from waypost.client.errors import ApiError, ClientError, NoAnswerError, Problem
+from waypost.client.events import Event, Events, Timers, Triggers
 from waypost.client.inboxes import Inboxes
 from waypost.client.mailbox import Mailbox
 from waypost.client.notifications import Message, Notifications
@@ -25,7 +26,7 @@ from waypost.client.wish_answers import Explanation
 from waypost.client.wishes import RecipientWishes, Settings, Topics, explain
 from waypost.kernel.clock import Clock
 
-__all__ = ["ApiError", "Client", "ClientError", "Message", "NoAnswerError", "Problem"]
+__all__ = ["ApiError", "Client", "ClientError", "Event", "Message", "NoAnswerError", "Problem"]
 
 
 class Client:
@@ -53,6 +54,9 @@ class Client:
         self.keys = Keys(self._transport)
         self.audit = Audit(self._transport)
         self.webhooks = Webhooks(self._transport)
+        self.events = Events(self._transport)
+        self.triggers = Triggers(self._transport)
+        self.timers = Timers(self._transport)
         self.inboxes = Inboxes(self._transport)
         self.mailbox = Mailbox(self._transport)
 

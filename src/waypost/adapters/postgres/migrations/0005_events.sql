@@ -168,9 +168,9 @@ grant select, insert, update on timers to waypost_api;
 grant select, insert, update, delete on timers to waypost_worker;
 grant select, insert on timer_news to waypost_api;
 grant select, insert, update, delete on timer_news to waypost_worker;
-grant select, insert on digest_items to waypost_api;
+grant select, insert, delete on digest_items to waypost_api;
 grant select, insert, delete on digest_items to waypost_worker;
-grant select, insert, update on throttles to waypost_api;
+grant select, insert, update, delete on throttles to waypost_api;
 grant select, insert, update, delete on throttles to waypost_worker;
 grant select, insert on escalation_messages to waypost_api, waypost_worker;
 
