@@ -11,10 +11,12 @@ import pytest
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.suppression import PgSuppressions
 from waypost.adapters.postgres.work import PgWork
+from waypost.delivery.gate import MessageKind
 from waypost.kernel.clock import SystemClock
 from waypost.kernel.errors import Conflict, NotFound, Refused
-from waypost.kernel.vocabulary import Channel
+from waypost.kernel.vocabulary import Category, Channel
 from waypost.suppression.model import NewSuppression, Releaser, Suppression, SuppressionReason
+from waypost.suppression.rules import stands_against
 from waypost.suppression.suppress import Suppressions
 
 HASH = "sha256:" + "a" * 64
@@ -42,11 +44,13 @@ class Desk:
         async with self.work.begin("acme") as tx:
             return await self.use_case.release(tx, found.id, releaser=releaser, by="key_x")
 
-    async def reasons(self, address: Any) -> set[SuppressionReason]:
+    async def reasons(self, address: Any, topic: str | None = None) -> set[SuppressionReason]:
         delivery = PgDelivery(clock=CLOCK, ring=lambda: None)
         async with self.work.begin("acme") as tx:
-            [facts] = await delivery.gate_facts(tx, Channel.EMAIL, [(address, address)])
-        return set(facts.suppressions)
+            kind = MessageKind(Category.MARKETING, topic)
+            [facts] = await delivery.gate_facts(tx, Channel.EMAIL, [(address, address)], [kind])
+        opt_outs = [one for one in facts.opt_outs if stands_against(one, topic)]
+        return {*facts.suppressions, *(SuppressionReason.OPT_OUT for _ in opt_outs)}
 
 
 @pytest.fixture
@@ -80,7 +84,7 @@ async def test_news_raises_and_never_lowers(desk: Desk, jane: Any) -> None:
     first = await desk.suppress(SuppressionReason.MANUAL)
     raised = await desk.suppress(SuppressionReason.COMPLAINT)
     assert raised.id != first.id
-    for milder in (SuppressionReason.HARD_BOUNCE, SuppressionReason.MANUAL, SuppressionReason.RATE_LIMIT):
+    for milder in (SuppressionReason.HARD_BOUNCE, SuppressionReason.MANUAL, SuppressionReason.SOFT_BOUNCE):
         assert (await desk.suppress(milder)).id == raised.id
     assert await desk.reasons(jane) == {SuppressionReason.COMPLAINT}
 
@@ -108,6 +112,38 @@ async def test_the_same_reason_may_last_longer_but_not_shorter(desk: Desk, jane:
     assert (await desk.suppress(SuppressionReason.RATE_LIMIT, expires_at=late)).expires_at == late
     assert (await desk.suppress(SuppressionReason.RATE_LIMIT, expires_at=soon)).expires_at == late
     assert (await desk.suppress(SuppressionReason.RATE_LIMIT)).expires_at is None
+
+
+async def test_what_stands_never_ends_sooner_because_of_news(desk: Desk, jane: Any) -> None:
+    soon = CLOCK.now() + timedelta(hours=1)
+    await desk.suppress(SuppressionReason.MANUAL)
+    raised = await desk.suppress(SuppressionReason.HARD_BOUNCE, expires_at=soon)
+    assert (raised.reason, raised.expires_at) == (SuppressionReason.HARD_BOUNCE, None)
+    await desk.suppress(SuppressionReason.COMPLAINT, hash="sha256:" + "b" * 64, expires_at=soon)
+    longer = await desk.suppress(SuppressionReason.MANUAL, hash="sha256:" + "b" * 64)
+    assert (longer.reason, longer.expires_at) == (SuppressionReason.COMPLAINT, None)
+
+
+async def test_opt_outs_stand_by_topic_and_one_may_be_taken_back(desk: Desk, jane: Any) -> None:
+    await desk.suppress(SuppressionReason.OPT_OUT, topic="news")
+    assert await desk.reasons(jane, "news") == {SuppressionReason.OPT_OUT}
+    assert await desk.reasons(jane, "offers") == set()
+    await desk.suppress(SuppressionReason.OPT_OUT)
+    assert await desk.reasons(jane, "offers") == {SuppressionReason.OPT_OUT}
+    async with desk.work.begin("acme") as tx:
+        await desk.use_case.opt_in(tx, Channel.EMAIL, [HASH], "news", by="recipient")
+    assert await desk.reasons(jane, "news") == set()
+    assert await desk.reasons(jane, "offers") == {SuppressionReason.OPT_OUT}
+    await desk.suppress(SuppressionReason.OPT_OUT)
+    assert await desk.reasons(jane, "news") == {SuppressionReason.OPT_OUT}
+
+
+async def test_an_opt_in_never_takes_back_a_complaint(desk: Desk, jane: Any) -> None:
+    await desk.suppress(SuppressionReason.COMPLAINT)
+    await desk.suppress(SuppressionReason.OPT_OUT)
+    async with desk.work.begin("acme") as tx:
+        await desk.use_case.opt_in(tx, Channel.EMAIL, [HASH], "", by="recipient")
+    assert await desk.reasons(jane) == {SuppressionReason.COMPLAINT}
 
 
 async def test_everyone_with_the_address_is_marked_and_nobody_else(

@@ -53,7 +53,20 @@ insert into audit (tenant_id, id, actor, action, subject, request_id)
   select t, id, 'a', 'a', 's', 'r' from seed where n % 4 = 0;
 insert into template_versions (tenant_id, id, state, content, content_hash, created_at)
   select t, id, 'inline', 'c', decode(md5(n::text), 'hex'), now() from seed where n % 10 = 0;
+insert into templates (tenant_id, id, key, channel, category, name, created_at, updated_at, published_at)
+  select o, id, 'k-' || n, 1, 1, 'n', now(), now(), now() from seed, unnest(array[t, '_platform']) o where n % 10 = 5;
+insert into template_versions (tenant_id, id, template_id, number, semver, source, state, content, content_hash,
+                               created_at, published_at)
+  select o, id, id, 1, '1.0.0', 'tenant', 'active', 'c', 'h', now(), now()
+  from seed, unnest(array[t, '_platform']) o where n % 10 = 5;
+insert into template_contents (tenant_id, version_id, locale, content)
+  select o, id, 'en', 'c' from seed, unnest(array[t, '_platform']) o where n % 10 = 5;
 insert into gate_changes (tenant_id, recipient_id) select t, id from seed where n % 10 = 0;
+insert into recipient_preferences (tenant_id, recipient_id, updated_at) select t, id, now() from seed;
+insert into consents (tenant_id, recipient_id, n, id, channel, topic, state, source, at, proof)
+  select t, id, 1, id, 1, '', 'granted', 's', now(), decode(repeat('00', 32), 'hex') from seed;
+insert into platform_suppressions (tenant_id, channel, hash, suppression_id)
+  select t, 1, hash, id from seed where n % 10 = 0;
 drop table seed;
 reset session_replication_role;
 """
@@ -67,20 +80,30 @@ def statements(one: dict[str, Any], tenant: str) -> Iterator[tuple[str, str, lis
     yield "recipients", "page_of_recipients", [tenant, None, 21]
     yield "recipients", "addresses_of_recipients", [tenant, ids]
     yield "recipients", "look_up", [tenant, [one["external_id"]], [1], hashes]
-    yield "suppression", "standing", [tenant, 1, one["hash"], "manual"]
+    yield "suppression", "standing", [tenant, 1, one["hash"], "manual", ""]
     yield "suppression", "find", [tenant, one["id"]]
     yield "suppression", "page", [tenant, LAST, 21]
-    yield "delivery", "gate_facts", [tenant, 1, ids, ids]
+    yield "suppression", "mark_people", [tenant, 1, one["hash"]]
+    yield "suppression", "reach_of", [tenant, one["id"], 1, one["id"]]
+    yield "delivery", "gate_facts", [tenant, 1, ids, ids, ["news"], [True], "email"]
+    yield "delivery", "current_address", [tenant, one["id"], 1]
+    yield "delivery", "waiting_for", [tenant, one["id"], 1, [5], None]
+    yield "preferences", "someone", [tenant, one["external_id"]]
+    yield "preferences", "someone_by_id", [tenant, one["id"]]
+    yield "preferences", "choices", [tenant, one["id"]]
+    yield "preferences", "last_consent", [tenant, one["id"]]
+    yield "preferences", "page_of_consents", [tenant, one["id"], None, 21]
+    yield "preferences", "standing_consents", [tenant, one["id"]]
     yield "delivery", "states", [tenant, ids]
     yield "delivery", "attempts", [tenant, one["id"]]
     yield "delivery", "notes", [tenant, one["id"]]
     yield "delivery", "take_back", [tenant, ids]
     yield "notifications", "request", [tenant, one["id"]]
     yield "notifications", "by_ids", [tenant, ids]
-    yield "notifications", "recipient_id", [tenant, one["external_id"]]
+    yield "notifications", "recipient_ids", [tenant, one["external_id"]]
     yield "notifications", "deduped", [tenant, "api:4", 1, ids]
     yield "notifications", "page_all", bounds
-    yield "notifications", "page_of_recipient", [*bounds, one["id"]]
+    yield "notifications", "page_of_recipient", [*bounds, ids]
     yield "notifications", "page_ended", [*bounds, 8, None]
     yield "notifications", "page_queued", [*bounds, False, None]
     yield "notifications", "page_dispatched", [*bounds, None]
