@@ -13,7 +13,8 @@ import pytest
 ULID = "01KF0M7Q8Z6Y5X4W3V2T1S0R9Q"
 ABSENT = {
     "notifications": f"ntf_{ULID}", "requests": f"req_{ULID}", "api-keys": f"key_{ULID}", "suppressions": f"sup_{ULID}",
-    "mailbox": f"mbx_{ULID}", "webhook-endpoints": f"whe_{ULID}", "recipients": "nobody-here", "tenants": "nobody-here",
+    "mailbox": f"mbx_{ULID}", "webhook-endpoints": f"whe_{ULID}", "triggers": f"trg_{ULID}",
+    "timers": f"tmr_{ULID}", "events": f"evf_{ULID}", "recipients": "nobody-here", "tenants": "nobody-here",
 }  # fmt: skip
 WORDS = {"locales": {"en": {"subject": "s", "body": "hush", "format": "text"}}}
 # What makes something of the id it is given, and so never says that it is unknown.
@@ -39,7 +40,14 @@ def belongings(fortress: Any, wall_b: Any) -> dict[str, str]:
     hook = wall_b.ok("POST", "/v1/webhook-endpoints",
                      {"url": "https://8.8.8.8/never", "events": ["webhook_endpoint.disabled"]})  # fmt: skip
     fortress.secrets.append(hook["secret"])
+    trigger = wall_b.ok("POST", "/v1/triggers", {"event_type": "b.happened", "template": "b-only",
+                                                 "recipient": "$.data.who", "offset": "30d"})  # fmt: skip
+    taken = wall_b.ok("POST", "/v1/events", {"id": "b-1", "type": "b.happened", "data": {"who": "b-user"},
+                                             "occurred_at": "2026-01-15T12:00:00Z"})  # fmt: skip
     return {
+        "triggers": trigger["id"],
+        "timers": taken["timers"][0]["id"],
+        "events": f"evf_{ULID[:-1]}7",
         "webhook-endpoints": hook["id"],
         "delivery_id": f"whd_{ULID}",
         "notifications": sent["notifications"][0]["id"],
