@@ -83,13 +83,15 @@ async def fill(url: str, key: str, data_dir: Path) -> str:
                 "Spring tasting",
                 "marketing",
                 "A cup on us, {{ first_name }}",
-                "<p>Come and taste.</p>",
+                '<p>Come and taste. <a href="{{ unsubscribe_url }}">No more of these</a></p>',
             ),
             ("sign-in-code", "Sign-in code", "security", "Your code", "<p>Your code is 314159.</p>"),
         ):
             await client.templates.create(name, name=title, category=category)
-            await client.templates.add_version(name, {"subject": subject, "html": html})
-            await client.templates.publish(name, 1)
+            locales = {"en": {"subject": subject, "body": html}}
+            sample = {"example": {"first_name": "Ada", "order": "A-1042", "code": "482 913"}}
+            made = await client.templates.add_version(name, locales, samples=sample)
+            await client.templates.publish(name, made.semver)
         await client.suppressions.add(channel="email", address="edsger@example.nl", reason="complaint")
         chance = random.Random(7)  # noqa: S311 - for variety, not for secrets
         last = ""
@@ -186,6 +188,8 @@ async def take_pictures(url: str, key: str, message: str) -> None:
             await page.context.close()
         page = await signed_in(browser, url, key, "light", 1280, 860)
         await picture(page, f"{url}/recipients/ada-lovelace", "recipient")
+        await picture(page, f"{url}/templates/order-packed/email", "template")
+        await picture(page, f"{url}/templates/order-packed/email/edit", "template-edit")
         await page.context.close()
         page = await signed_in(browser, url, key, "dark", 390, 844)
         await picture(page, f"{url}/messages", "messages-phone")

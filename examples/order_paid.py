@@ -23,8 +23,10 @@ async def publish_template(waypost: Client) -> None:
     version = await waypost.templates.add_version(
         KEY,
         {
-            "subject": "Order {{ order }} is paid",
-            "html": "<p>Thanks, {{ first_name }}.</p><ul>{% for item in items %}<li>{{ item }}</li>{% endfor %}</ul>",
+            "en": {
+                "subject": "Order {{ order }} is paid",
+                "body": "<p>Thanks, {{ first_name }}.</p><ul>{% for item in items %}<li>{{ item }}</li>{% endfor %}</ul>",
+            },
         },
         variables_schema={
             "type": "object",
@@ -35,7 +37,7 @@ async def publish_template(waypost: Client) -> None:
             },
         },
     )
-    await waypost.templates.publish(KEY, version.number)
+    await waypost.templates.publish(KEY, version.semver)
 
 
 async def tell_customer(waypost: Client, order: int) -> str:

@@ -337,7 +337,7 @@ async def test_everyone_reads_their_language(house: House, admin: asyncpg.Connec
         assert text in (await house.sent(locale) or ""), locale
     await house.publish_new(locales={"en": words("English"), "it": words("Italiano")})
     assert "English" in (await house.sent("ja") or "")
-    await admin.execute("""update waypost.tenants set settings = '{"default_locale": "it-CH"}' where id = 'acme'""")
+    await admin.execute("""update waypost.tenants set settings = '{"preferences": {"default_locale": "it-CH"}}' where id = 'acme'""")
     assert "Italiano" in (await house.sent("ja") or "")
     assert "English" in (await house.sent("en-GB") or "")
 

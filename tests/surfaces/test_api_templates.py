@@ -324,3 +324,26 @@ async def test_layouts_and_partials(acme: Any) -> None:
     assert (await acme.refused("POST", "/v1/notifications", {"to": {"email": "x@y.test"}, "template": "around"}))[
         1
     ] == "unknown_template"
+
+
+async def test_the_tenant_s_own_language_is_for_whom_nothing_nearer_is_written(acme: Any) -> None:
+    assert (await acme.refused("PATCH", "/v1/settings", {"default_locale": "xx"}))[1:] == (
+        "invalid_locale",
+        ["/default_locale"],
+    )
+    await acme.ok("POST", "/v1/templates", {"key": "hello", "category": "transactional"})
+    locales = {tag: {"subject": tag, "body": tag, "format": "text"} for tag in ("en", "it")}
+    await acme.ok("POST", "/v1/templates/hello/email/versions", {"locales": locales})
+    await acme.ok("POST", "/v1/templates/hello/email/versions/1.0.0/publish")
+
+    async def subject() -> str:
+        sent = await acme.ok(
+            "POST", "/v1/notifications", {"to": {"email": "x@example.com", "locale": "ja"}, "template": "hello"}
+        )
+        return (await acme.ok("GET", f"/v1/notifications/{sent['notifications'][0]['id']}/content"))["subject"]
+
+    assert await subject() == "en"
+    assert (await acme.ok("PATCH", "/v1/settings", {"default_locale": "it-ch"}))["default_locale"] == "it-CH"
+    assert await subject() == "it"
+    assert (await acme.ok("PATCH", "/v1/settings", {"default_locale": None}))["default_locale"] is None
+    assert await subject() == "en"

@@ -59,6 +59,11 @@ class SettingsChange(Shape):
     opt_out_stops_reminders: bool | UnsetType | None = UNSET
     quiet_hours: QuietHoursShape | UnsetType | None = UNSET
     timezone: Annotated[str, Meta(examples=["Europe/Vienna"])] | UnsetType | None = UNSET
+    default_locale: (
+        Annotated[str, Meta(description="For whom no content is in their own language.", examples=["de-AT"])]
+        | UnsetType
+        | None
+    ) = UNSET
     channels: (
         Annotated[dict[ChannelWord, bool], Meta(description="Channels that are off unless a recipient turns them on.")]
         | UnsetType
@@ -72,6 +77,7 @@ class SettingsView(Shape):
     opt_out_stops_reminders: bool
     quiet_hours: QuietHoursShape | None
     timezone: str
+    default_locale: str | None
     channels: dict[str, bool]
 
 
@@ -88,6 +94,7 @@ _SETTINGS: Final[dict[str, object]] = {
     "opt_out_stops_reminders": True,
     "quiet_hours": None,
     "timezone": "UTC",
+    "default_locale": None,
     "channels": {},
 }
 
@@ -151,7 +158,7 @@ async def get_settings(call: Call[NoBody, NoQuery]) -> SettingsView:
     body=SettingsChange,
     answer=SettingsView,
     audited=True,
-    refusals={422: ["invalid_timezone"]},
+    refusals={422: ["invalid_locale", "invalid_timezone"]},
     body_example={"consent_policy": "implied", "quiet_hours": _QUIET, "timezone": "Europe/Vienna"},
     answer_example=_SETTINGS,
 )
@@ -165,6 +172,7 @@ async def change_settings(call: Call[SettingsChange, NoQuery]) -> SettingsView:
         opt_out_stops_reminders=body.opt_out_stops_reminders,
         quiet_hours=_quiet_wish(body.quiet_hours),
         timezone=body.timezone,
+        default_locale=body.default_locale,
         channels={CHANNELS[word]: on for word, on in channels.items()} if isinstance(channels, dict) else channels,
     )
     return _settings(await call.app.wishes.policies.change(call.tx, call.scope, wish))
@@ -214,5 +222,6 @@ def _settings(policy: Policy) -> SettingsView:
         opt_out_stops_reminders=policy.opt_out_stops_reminders,
         quiet_hours=shown_quiet_hours(policy.quiet_hours),
         timezone=policy.timezone,
+        default_locale=policy.default_locale,
         channels={channel.word: on for channel, on in sorted(policy.channels.items())},
     )

@@ -102,6 +102,8 @@ class Policy:
     """For those who have chosen none."""
     timezone: str = "UTC"
     """For those whose own is not known."""
+    default_locale: str | None = None
+    """The same; without it, each template's own counts."""
     channels: Mapping[Channel, bool] = field(default_factory=dict[Channel, bool])
     """Channels that are off unless a recipient turns them on."""
 

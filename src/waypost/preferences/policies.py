@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import FieldError, Refused
+from waypost.kernel.locale_tag import spell_locale
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
@@ -27,6 +28,7 @@ class PolicyWish:
     opt_out_stops_reminders: bool | UnsetType | None = UNSET
     quiet_hours: tuple[str, str] | UnsetType | None = UNSET
     timezone: str | UnsetType | None = UNSET
+    default_locale: str | UnsetType | None = UNSET
     channels: Mapping[Channel, bool] | UnsetType | None = UNSET
 
 
@@ -63,6 +65,10 @@ def _merged(standing: Policy, wish: PolicyWish) -> Policy:
     if isinstance(wish.timezone, str) and wish.timezone not in _timezones():
         message = "Write a time zone of the IANA database such as `Europe/Vienna`."
         errors.append(FieldError(pointer="/timezone", code="invalid_timezone", message=message))
+    locale = spell_locale(wish.default_locale) if isinstance(wish.default_locale, str) else wish.default_locale
+    if isinstance(wish.default_locale, str) and locale is None:
+        message = "Write a language tag such as `en`, `de-AT` or `zh-Hant-TW`."
+        errors.append(FieldError(pointer="/default_locale", code="invalid_locale", message=message))
     if errors:
         raise Refused(errors[0].message, code=errors[0].code, errors=errors)
     said = {
@@ -70,7 +76,8 @@ def _merged(standing: Policy, wish: PolicyWish) -> Policy:
         for name in ("consent_policy", "unsubscribe_get", "opt_out_stops_reminders", "timezone", "channels")
         if not isinstance(getattr(wish, name), UnsetType)
     }
-    return replace(standing, quiet_hours=quiet, **said)
+    default_locale = standing.default_locale if isinstance(locale, UnsetType) else locale
+    return replace(standing, quiet_hours=quiet, default_locale=default_locale, **said)
 
 
 @cache

@@ -28,6 +28,7 @@ class _Policy(msgspec.Struct, omit_defaults=True):
     opt_out_stops_reminders: bool = True
     quiet_hours: _Quiet | None = None
     timezone: str = USUAL.timezone
+    default_locale: str | None = None
     channels: dict[str, bool] = {}
 
 
@@ -54,6 +55,7 @@ def read_policy(text: str | None) -> Policy:
         opt_out_stops_reminders=said.opt_out_stops_reminders,
         quiet_hours=QuietHours(start=said.quiet_hours.start, end=said.quiet_hours.end) if said.quiet_hours else None,
         timezone=said.timezone,
+        default_locale=said.default_locale,
         channels=_by_channel(said.channels),
     )
 
@@ -66,6 +68,7 @@ def write_policy(policy: Policy) -> str:
         opt_out_stops_reminders=policy.opt_out_stops_reminders,
         quiet_hours=_Quiet(quiet.start, quiet.end) if quiet else None,
         timezone=policy.timezone,
+        default_locale=policy.default_locale,
         channels=write_switches(policy.channels),
     )
     return msgspec.json.encode(said).decode()

@@ -119,7 +119,7 @@ order by t.key, t.tenant_id = $1 desc
 -- and what contents may say of the tenant.
 select t.tenant_id, t.id, t.key, t.channel, t.kind, t.category, t.topic, t.default_locale, t.name, t.revision, t.created_at,
        t.updated_at, t.published_at, t.archived_at, v.id as version_id, v.locales, v.fallback_chain, v.variables_schema,
-       h.name as house_name, h.settings ->> 'default_locale' as house_locale
+       h.name as house_name, h.settings #>> '{preferences,default_locale}' as house_locale
 from templates t
 join template_versions v on v.tenant_id = t.tenant_id and v.template_id = t.id and v.state = 'active'
 join tenants h on h.id = $1
@@ -158,4 +158,4 @@ returning id
 -- name: house
 -- tenant: row
 -- What contents may say of the tenant, and the locale of people of whom nothing better is known.
-select name, settings ->> 'default_locale' as locale from tenants where id = $1
+select name, settings #>> '{preferences,default_locale}' as locale from tenants where id = $1
