@@ -29,6 +29,7 @@ export class InboxClient extends EventTarget {
   #lastEventId = null;
   #streamUrl = null;
   #wake = null;
+  #hangUp = null;
 
   constructor({ url, inbox = "main", getToken, fetch: ask = (...given) => globalThis.fetch(...given) }) {
     super();
@@ -82,7 +83,8 @@ export class InboxClient extends EventTarget {
     this.#running = new AbortController();
     const hurry = () => this.#wake?.();
     const { signal } = this.#running;
-    globalThis.addEventListener?.("online", hurry, { signal });
+    // A line that was open before may look alive for minutes.
+    globalThis.addEventListener?.("online", () => { this.#hangUp?.(); hurry(); }, { signal });
     globalThis.addEventListener?.("offline", () => this.#say("offline"), { signal });
     globalThis.document?.addEventListener("visibilitychange", hurry, { signal });
     this.#follow(signal);
@@ -104,6 +106,7 @@ export class InboxClient extends EventTarget {
         pause = await this.#listen(signal, () => { failures = 0; });
       } catch (error) {
         if (signal.aborted) return;
+        if (error?.name === "AbortError" && globalThis.navigator?.onLine !== false) continue;
         failures += 1;
         // Not allowed is not the weather: trying again soon would not help.
         const refused = error instanceof InboxError && [401, 403, 404, 422].includes(error.status);
@@ -120,6 +123,7 @@ export class InboxClient extends EventTarget {
     const cut = new AbortController();
     const end = () => cut.abort();
     signal.addEventListener("abort", end, { once: true });
+    this.#hangUp = end;
     let silence;
     const alive = () => { clearTimeout(silence); silence = setTimeout(end, SILENCE); };
     try {

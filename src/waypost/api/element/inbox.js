@@ -18,6 +18,7 @@ const PAGE = 20;
 const MOST_IDS = 50;
 const TOAST_SECONDS = 6;
 const MOST_TOASTS = 3;
+const MARGIN = 8;
 
 export class WaypostInbox extends HTMLElement {
   static observedAttributes = ["url", "inbox", "locale"];
@@ -64,6 +65,7 @@ export class WaypostInbox extends HTMLElement {
     if (this.isOpen) return;
     this.#parts.panel.hidden = false;
     this.#parts.bell.setAttribute("aria-expanded", "true");
+    this.#fit();
     if (this.#isStale) this.#reload();
     else this.#noteSeen();
     if (!this.hasAttribute("inline")) this.#parts.panel.focus();
@@ -75,6 +77,17 @@ export class WaypostInbox extends HTMLElement {
     this.#parts.panel.hidden = true;
     this.#parts.bell.setAttribute("aria-expanded", "false");
     if (within) this.#parts.bell.focus();
+  }
+
+  /** Moves the panel back into the window where the bell stands too near its edge. */
+  #fit() {
+    const { panel } = this.#parts;
+    if (!this.isOpen || this.hasAttribute("inline")) return;
+    panel.style.translate = "none";
+    const { left, right } = panel.getBoundingClientRect();
+    const width = document.documentElement.clientWidth;
+    const shift = left < MARGIN ? MARGIN - left : Math.min(0, width - MARGIN - right);
+    panel.style.translate = `${shift}px 0`;
   }
 
   // Life
@@ -92,6 +105,7 @@ export class WaypostInbox extends HTMLElement {
     const { signal } = this.#ending;
     this.#draw();
     document.addEventListener("pointerdown", (event) => { if (!event.composedPath().includes(this)) this.close(); }, { signal });
+    globalThis.addEventListener("resize", () => this.#fit(), { signal });
     this.#root.addEventListener("keydown", (event) => this.#onKey(event), { signal });
     this.#begin();
   }
@@ -351,6 +365,7 @@ export class WaypostInbox extends HTMLElement {
     const { bar } = this.#parts;
     bar.hidden = status !== "offline";
     bar.textContent = status === "offline" ? this.#words.offline : "";
+    if (status === "live" && this.isOpen && this.#parts.body.querySelector('[part="error"]')) this.#reload();
   }
 
   #row(message) {
@@ -370,6 +385,7 @@ export class WaypostInbox extends HTMLElement {
     if (!list) { this.#isStale = true; return; }
     const known = this.#rows.get(message.id);
     if (!this.#belongs(message)) { if (known) this.#drop(message.id); return; }
+    if (known && looksAlike(known.message, message)) { known.message = message; return; }
     const row = this.#row(message);
     if (known) {
       const place = [...known.row.querySelectorAll("button, a")].indexOf(this.#root.activeElement);
@@ -444,9 +460,11 @@ export class WaypostInbox extends HTMLElement {
   }
 
   #closeMenu(menu, back) {
-    menu.opener?.setAttribute("aria-expanded", "false");
-    if (menu.isConnected) menu.remove();
-    if (back) menu.opener?.focus();
+    if (menu.isClosed) return; // Taking away what has the focus says so once more.
+    menu.isClosed = true;
+    menu.opener.setAttribute("aria-expanded", "false");
+    menu.remove();
+    if (back) menu.opener.focus();
   }
 
   /** What is shown on an open panel has been seen. */
@@ -519,5 +537,11 @@ export class WaypostInbox extends HTMLElement {
     while (toasts.children.length > MOST_TOASTS) toasts.firstChild.remove();
   }
 }
+
+/** That it has been seen makes no difference to look at. */
+const looksAlike = (before, after) => {
+  const shown = ({ seen_at: seen, clicked_at: clicked, ...rest }) => JSON.stringify(rest);
+  return shown(before) === shown(after);
+};
 
 if (!customElements.get("waypost-inbox")) customElements.define("waypost-inbox", WaypostInbox);
