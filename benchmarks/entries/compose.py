@@ -98,6 +98,8 @@ async def measure(*, quick: bool) -> Findings:
             ours=rendering.rates,
             reference="the bare engine in the same process",
             theirs=engine.rates,
+            goal="≥ 0.4",
+            at_least=0.4,
         ),
         compared(
             name="mime",

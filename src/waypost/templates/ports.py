@@ -63,8 +63,7 @@ class RenderJob(msgspec.Struct, frozen=True, kw_only=True):
     """Set when a whole message is wanted (`compose`)."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RenderedParts:
+class RenderedParts(msgspec.Struct, frozen=True, kw_only=True, array_like=True, tag=1, gc=False):
     subject: str
     html: str | None
     text: str

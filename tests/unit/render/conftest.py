@@ -11,10 +11,10 @@ from waypost.adapters.render.pool import RenderPool
 from waypost.adapters.render.press import press
 from waypost.adapters.render.rendition import Rendition
 from waypost.adapters.render.speech import Speech
-from waypost.adapters.render.wire import CompileAsk, Parts, Rendered
+from waypost.adapters.render.wire import CompileAsk, Parts
 from waypost.kernel.clock import VirtualClock
 from waypost.templates.model import Content, Direction, Format, Fragment, JsonObject, LocaleSource, Profile
-from waypost.templates.ports import MailHead, RenderJob
+from waypost.templates.ports import MailHead, RenderedParts, RenderJob
 
 HEAD = MailHead(
     message_id="ntf@waypost.example",
@@ -62,7 +62,7 @@ class Compiled:
     faults: tuple[tuple[str, str], ...]
     messages: str
 
-    def render(self, locale: str | None = None, timezone: str | None = None, **context: object) -> Rendered:
+    def render(self, locale: str | None = None, timezone: str | None = None, **context: object) -> RenderedParts:
         assert self.content is not None, self.messages
         return Rendition(Parts.of(self.content), RenderLimits()).render(context, locale, timezone)  # type: ignore[arg-type]
 

@@ -76,7 +76,7 @@ async def test_a_hundred_languages_in_one_batch_fit(pool: RenderPool) -> None:
     "name",
     [
         "locale:../../../etc/passwd", "zone:../../../../../etc/passwd", "zone:/etc/passwd", "locale:de.dat", "locale:",
-        "zone:", "file:/etc/passwd", "equipment:x", "zone:Europe", "zone:a/b/c/d", "locale:de\0", 
+        "zone:", "file:/etc/passwd", "equipment:x", "zone:Europe", "zone:a/b/c/d", "locale:de\0",
         "zone:Europe/Vienna\n",
     ],
 )  # fmt: skip
@@ -129,7 +129,8 @@ async def test_nothing_that_is_compiled_reaches_out(
             Format.HTML: f'<link rel="stylesheet" href="{url}"><style>@import "{url}"; p {{color: url({url})}}</style>'
             f'<p>x</p><img src="{url}"><base href="{url}">',
             Format.MJML: f'<mjml><mj-head><mj-font name="f" href="{url}" /><mj-style>@import "{url}";</mj-style>'
-            f'</mj-head><mj-body><mj-section background-url="{url}"><mj-column><mj-image src="{url}" /></mj-column></mj-section>'
+            f'</mj-head><mj-body><mj-section background-url="{url}"><mj-column><mj-image src="{url}" />'
+            "</mj-column></mj-section>"
             "</mj-body></mjml>",
             Format.MARKDOWN: f'![x]({url}) [x]({url})\n\n<link rel="stylesheet" href="{url}">\n\n'
             f'<style>@import "{url}"</style>',

@@ -7,11 +7,12 @@ from waypost.adapters.render.liquid_engine import LiquidDialect
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.rendition import Rendition
 from waypost.adapters.render.speech import Speech
-from waypost.adapters.render.wire import Parts, Rendered
+from waypost.adapters.render.wire import Parts
 from waypost.templates.model import Profile
+from waypost.templates.ports import RenderedParts
 
 
-def render(html: str | None = None, text: str | None = None, **context: object) -> Rendered:
+def render(html: str | None = None, text: str | None = None, **context: object) -> RenderedParts:
     parts = Parts("", html, text, profile=Profile.LIQUID, locale="de")
     return Rendition(parts, RenderLimits()).render(context, "de-AT", "Europe/Vienna")  # type: ignore[arg-type]
 

@@ -93,7 +93,10 @@ class Batch(Generic[Result]):
             if len(request) > self._limits.request_bytes:
                 return None
             child.shelf.commit(plan)
-            toll, results = self._errand.read(await child.ask(request))
+            results: list[Result | RenderFailure] = []
+            reply = await child.ask(request, lambda part: results.extend(self._errand.read_part(part)))
+            toll, rest = self._errand.read(reply)
+            results.extend(rest)
             child.worn = toll.worn
             for index, result in zip(chunk, results, strict=False):
                 self._answers[index] = result
@@ -131,7 +134,7 @@ class Batch(Generic[Result]):
         slow = {self._key(answered[at]) for at in toll.slow if at < len(answered)}
         for key in slow:
             self._suspicion.set_apart(*key)
-        for key in {self._key(index) for index in answered} - slow:
+        for key in self._keys(answered) - slow:
             self._suspicion.trust(key)
         if in_doubt and answered:
             tenant_id, _ = self._key(answered[0])
@@ -139,13 +142,12 @@ class Batch(Generic[Result]):
             self._suspicion.acquit(tenant_id)
 
     def _without_doubtful(self, chunk: list[int]) -> list[int]:
-        verdicts: dict[VersionKey, bool] = {}
+        doubtful = {key for key in self._keys(chunk) if self._suspicion.doubts(key)}
+        if not doubtful:
+            return chunk
         trusted: list[int] = []
         for index in chunk:
-            key = self._key(index)
-            if key not in verdicts:
-                verdicts[key] = self._suspicion.doubts(key)
-            if verdicts[key]:
+            if (key := self._key(index)) in doubtful:
                 self._doubtful.setdefault(key, []).append(index)
             else:
                 trusted.append(index)
@@ -160,6 +162,16 @@ class Batch(Generic[Result]):
         for index in chunk:
             self._answers[index] = _GIVEN_UP
         return []
+
+    def _keys(self, indexes: list[int]) -> set[VersionKey]:
+        """The versions of some jobs. Neighbours mostly share theirs, and looking an id up is not free."""
+        keys, last = set[VersionKey](), None
+        for index in indexes:
+            job = self._jobs[index]
+            if last is None or job.version_id is not last.version_id or job.tenant_id != last.tenant_id:
+                keys.add((job.tenant_id, job.version_id))
+                last = job
+        return keys
 
     def _key(self, index: int) -> VersionKey:
         job = self._jobs[index]

@@ -8,8 +8,8 @@ import mmap
 import os
 import socket
 import sys
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -19,13 +19,16 @@ from waypost.adapters.render.content_check import check_content
 from waypost.adapters.render.equipment import Equipment, load, loaded
 from waypost.adapters.render.limits import MAX_COMPILED_BYTES, MAX_SOURCE_BYTES, RenderLimits
 from waypost.adapters.render.refusal import RenderRefused
-from waypost.adapters.render.rendition import Rendition, too_large
+from waypost.adapters.render.rendition import Rendition, size_of, too_large
 from waypost.adapters.render.schema_check import SchemaShelf, check_schema
 from waypost.adapters.render.speech import Speech
 from waypost.templates.model import LocaleSource
+from waypost.templates.ports import RenderedParts
+
+_SENT_AHEAD: Final = 50
 
 _Job = TypeVar("_Job")
-_Result = TypeVar("_Result", wire.Rendered, bytes)
+_Result = TypeVar("_Result", RenderedParts, bytes)
 
 
 class _Pipe:
@@ -41,6 +44,9 @@ class _Pipe:
 
     def send(self, reply: wire.Reply) -> None:
         self._socket.sendall(wire.frame(reply))
+
+    def send_ahead(self, results: Sequence[RenderedParts | bytes | wire.Failed]) -> None:
+        self._socket.sendall(wire.part(results))
 
     def wish(self, name: str) -> bytes | None:
         """Asks for something in the middle of the work. Whoever asks for too much hears the line go dead."""
@@ -70,8 +76,15 @@ class _PipedLibrary:
 
 
 class _Workshop:
-    def __init__(self, limits: RenderLimits, budget: CpuBudget, speech: Speech) -> None:
+    def __init__(
+        self,
+        limits: RenderLimits,
+        budget: CpuBudget,
+        speech: Speech,
+        send_ahead: Callable[[Sequence[RenderedParts | bytes | wire.Failed]], None],
+    ) -> None:
         self._limits = limits
+        self._send_ahead = send_ahead
         self._budget = budget
         self._speech = speech
         self._renditions: dict[int, Rendition] = {}
@@ -83,7 +96,7 @@ class _Workshop:
         match ask:
             case wire.RenderAsk():
                 self._stock(ask.forget, ask.learn)
-                rendered = self._work(ask.jobs, self._render, _rendered_size)
+                rendered = self._work(ask.jobs, self._render, size_of)
                 return wire.RenderReply(self._end_batch(), rendered)
             case wire.ComposeAsk():
                 self._stock(ask.forget, ask.learn)
@@ -124,7 +137,7 @@ class _Workshop:
         for lesson in learn:
             self._renditions[lesson.slot] = Rendition(lesson.content, self._limits, self._speech)
 
-    def _render(self, job: wire.RenderItem) -> wire.Rendered:
+    def _render(self, job: wire.RenderItem) -> RenderedParts:
         return self._renditions[job[0]].render(job[1], job[2], job[3])
 
     def _compose(self, job: wire.ComposeItem) -> bytes:
@@ -133,10 +146,16 @@ class _Workshop:
     def _work(
         self, jobs: list[_Job], make: Callable[[_Job], _Result], size_of: Callable[[_Result], int]
     ) -> list[_Result | wire.Failed]:
-        results, size = list[_Result | wire.Failed](), 0
+        """What has not been sent ahead yet when the last job is done, or the time for them is up."""
+        results, size, most = list[_Result | wire.Failed](), 0, self._limits.reply_pause_bytes
+        begin_item = self._budget.begin_item
         for index, job in enumerate(jobs):
-            if not self._budget.begin_item(index):
+            if not begin_item(index):
                 break
+            if len(results) >= _SENT_AHEAD:
+                self._items_done += len(results)
+                self._send_ahead(results)
+                results = list[_Result | wire.Failed]()
             try:
                 result = make(job)
             except Exception as error:
@@ -144,7 +163,7 @@ class _Workshop:
                 continue
             results.append(result)
             size += size_of(result)
-            if size >= self._limits.reply_pause_bytes:
+            if size >= most:
                 break
         self._items_done += len(results)
         return results
@@ -158,10 +177,6 @@ def _in_source(fault: wire.Fault, source: LocaleSource) -> wire.Fault:
     """The author knows no `html`, only a body."""
     is_body = fault.pointer in {"/html", "/json"} or (fault.pointer == "/text" and source.text is None)
     return wire.Fault("/body", fault.code, fault.message) if is_body else fault
-
-
-def _rendered_size(rendered: wire.Rendered) -> int:
-    return len(rendered.subject) + len(rendered.html or "") + len(rendered.text) + len(rendered.json or "")
 
 
 def _failure(error: Exception) -> wire.Failed:
@@ -194,7 +209,7 @@ def main() -> None:
     # The pool reads stderr until the greeting, to tell why a child does not start; what comes later may hold content.
     os.dup2(0, 2)
     budget = CpuBudget(limits, memoryview(page).cast("I"), OwnMemory())
-    workshop = _Workshop(limits, budget, Speech(_PipedLibrary(pipe, budget)))
+    workshop = _Workshop(limits, budget, Speech(_PipedLibrary(pipe, budget)), pipe.send_ahead)
     for word in start.equipment:
         load(Equipment(word))
     greeting = _rehearse(workshop)

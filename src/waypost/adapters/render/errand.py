@@ -13,12 +13,18 @@ Result = TypeVar("Result", covariant=True)
 
 _render_decoder: Final = msgspec.msgpack.Decoder(wire.RenderReply)
 _compose_decoder: Final = msgspec.msgpack.Decoder(wire.ComposeReply)
+_rendered_decoder: Final = msgspec.msgpack.Decoder(list[RenderedParts | wire.Failed])
+_composed_decoder: Final = msgspec.msgpack.Decoder(list[bytes | wire.Failed])
 
 
 class Errand(Protocol[Result]):
     def ask(self, plan: Plan, jobs: Sequence[RenderJob]) -> wire.Ask: ...
 
-    def read(self, reply: bytearray) -> tuple[wire.Toll, Sequence[Result | RenderFailure]]:
+    def read_part(self, part: memoryview) -> Sequence[Result | RenderFailure]:
+        """Results that were sent ahead."""
+        ...
+
+    def read(self, reply: memoryview) -> tuple[wire.Toll, Sequence[Result | RenderFailure]]:
         """What it cost, and the results, perhaps fewer than asked for."""
         ...
 
@@ -28,11 +34,12 @@ class RenderParts:
         items = [(slot, job.context, job.locale, job.timezone) for slot, job in zip(plan.slots, jobs, strict=True)]
         return wire.RenderAsk(plan.forget, plan.learn, items)
 
-    def read(self, reply: bytearray) -> tuple[wire.Toll, Sequence[RenderedParts | RenderFailure]]:
+    def read_part(self, part: memoryview) -> Sequence[RenderedParts | RenderFailure]:
+        return [_failure(each) if isinstance(each, wire.Failed) else each for each in _rendered_decoder.decode(part)]
+
+    def read(self, reply: memoryview) -> tuple[wire.Toll, Sequence[RenderedParts | RenderFailure]]:
         answer = _render_decoder.decode(reply)
-        return answer.toll, [
-            _failure(each) if isinstance(each, wire.Failed) else _parts(each) for each in answer.results
-        ]
+        return answer.toll, [_failure(each) if isinstance(each, wire.Failed) else each for each in answer.results]
 
 
 class ComposeMail:
@@ -44,19 +51,12 @@ class ComposeMail:
             items.append((slot, job.context, job.locale, job.timezone, job.head))
         return wire.ComposeAsk(plan.forget, plan.learn, items)
 
-    def read(self, reply: bytearray) -> tuple[wire.Toll, Sequence[bytes | RenderFailure]]:
+    def read_part(self, part: memoryview) -> Sequence[bytes | RenderFailure]:
+        return [_failure(each) if isinstance(each, wire.Failed) else each for each in _composed_decoder.decode(part)]
+
+    def read(self, reply: memoryview) -> tuple[wire.Toll, Sequence[bytes | RenderFailure]]:
         answer = _compose_decoder.decode(reply)
         return answer.toll, [_failure(each) if isinstance(each, wire.Failed) else each for each in answer.results]
-
-
-def _parts(rendered: wire.Rendered) -> RenderedParts:
-    return RenderedParts(
-        subject=rendered.subject,
-        html=rendered.html,
-        text=rendered.text,
-        json=rendered.json,
-        preheader=rendered.preheader,
-    )
 
 
 def _failure(failed: wire.Failed) -> RenderFailure:

@@ -9,6 +9,8 @@ import binascii
 import re
 from typing import Final
 
+from waypost.adapters.render.speech import FILTERS
+
 SOFT_BREAK: Final = "=\r\n"
 WEB_ADDRESS_FILTER: Final = "web_address"
 """Known only to derived text templates."""
@@ -17,10 +19,11 @@ _STRING: Final = r"""(?:"[^"\\\n{}]*"|'[^'\\\n{}]*')"""
 _NUMBER: Final = r"\d{1,15}"
 _PATH: Final = rf"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*|\[{_NUMBER}\]|\[{_STRING}\])*"
 # Filters that give the same answer whatever the escaping, on the plain data that contexts are made of.
-_FILTER: Final = (
-    r"\s*\|\s*(?:default|d|upper|lower|title|capitalize|trim|length|count|first|last|int|abs|round|items|web_address)\b"
-    rf"(?:\(\s*(?:{_STRING}|{_NUMBER})\s*\))?"
+_PLAIN_FILTERS: Final = (
+    "default|d|upper|lower|title|capitalize|trim|length|count|first|last|int|abs|round|items|web_address"
 )
+_ARGUMENT: Final = rf"\s*(?:{_STRING}|{_NUMBER})\s*"
+_FILTER: Final = rf"\s*\|\s*(?:{_PLAIN_FILTERS}|{'|'.join(FILTERS)})\b(?:\({_ARGUMENT}(?:,{_ARGUMENT}){{0,2}}\))?"
 _OPERAND: Final = rf"(?:{_PATH}|{_STRING}|{_NUMBER})(?:{_FILTER})*"
 _RELATION: Final = r"(?:\s*(?:==|!=|<=|>=|<|>)\s*|\s+(?:and|or|in|not\s+in|is)\s+)"
 _CONDITION: Final = rf"(?:not\s+)*{_OPERAND}(?:{_RELATION}(?:not\s+)*{_OPERAND})*"

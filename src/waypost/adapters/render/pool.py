@@ -68,12 +68,11 @@ class RenderPool:
             return _report(FieldError(pointer="", code="too_large", message="The content is too large."))
         lane = self._quarantine if self._suspicion.doubts_tenant(tenant_id) else self._main
         try:
-            reply = await self._ask(lane, tenant_id, request)
+            answer = await self._ask(lane, tenant_id, request, _check_decoder)
         except ProcessLost as lost:
             self._suspicion.blame(tenant_id, None, lost.kind)
             pointer = _POINTERS[lost.at] if lost.at is not None and lost.at < len(_POINTERS) else ""
             return _report(_loss(lost, pointer))
-        answer = _check_decoder.decode(reply)
         if answer.toll.slow:
             self._suspicion.set_apart(tenant_id, None)
         return ContentReport(errors=_field_errors(answer.faults), mentioned=frozenset(answer.mentioned))
@@ -92,11 +91,10 @@ class RenderPool:
         if request is None:
             return _report(FieldError(pointer="/body", code="too_large", message="The source is too large."))
         try:
-            reply = await self._ask(self._press, tenant_id, request)
+            answer = await self._ask(self._press, tenant_id, request, _compile_decoder)
         except ProcessLost as lost:
             self._suspicion.blame(tenant_id, None, lost.kind)
             return _report(_loss(lost, "/body"))
-        answer = _compile_decoder.decode(reply)
         return ContentReport(
             errors=_field_errors(answer.faults),
             mentioned=frozenset(answer.mentioned),
@@ -112,7 +110,7 @@ class RenderPool:
         culprit = f"schema:{blake2b(raw, digest_size=16).hexdigest()}"
         lane = self._quarantine if self._suspicion.doubts_tenant(culprit) else self._main
         try:
-            answer = _schema_decoder.decode(await self._ask(lane, culprit, request))
+            answer = await self._ask(lane, culprit, request, _schema_decoder)
         except ProcessLost as lost:
             self._suspicion.blame(culprit, None, lost.kind)
             return [_schema_loss(lost)]
@@ -133,10 +131,11 @@ class RenderPool:
             message = f"must be at most {MAX_SCHEMA_BYTES // 1024} KB"
             return [FieldError(pointer="", code="too_large", message=message)]
         try:
-            reply = await self._ask(self._quarantine, "schema", wire.frame(wire.CheckSchemaAsk(msgspec.Raw(raw))))
+            request = wire.frame(wire.CheckSchemaAsk(msgspec.Raw(raw)))
+            answer = await self._ask(self._quarantine, "schema", request, _schema_decoder)
         except ProcessLost as lost:
             return [_schema_loss(lost)]
-        return _field_errors(_schema_decoder.decode(reply).faults)
+        return _field_errors(answer.faults)
 
     async def close(self) -> None:
         await self._main.close()
@@ -154,11 +153,13 @@ class RenderPool:
         )
         return await batch.run()
 
-    async def _ask(self, lane: Lane, who: str, request: bytearray) -> bytearray:
+    async def _ask(
+        self, lane: Lane, who: str, request: bytearray, decoder: msgspec.msgpack.Decoder[_Result]
+    ) -> _Result:
         """One question that stands alone; asked a second time where its child died of something else."""
 
-        async def exchange(child: RenderProcess) -> bytearray:
-            return await child.ask(request)
+        async def exchange(child: RenderProcess) -> _Result:
+            return decoder.decode(await child.ask(request))
 
         try:
             return await lane.use(who, exchange)

@@ -13,9 +13,9 @@ from waypost.adapters.render.mail_headers import refuse_breaks
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.source_scan import find_trouble
 from waypost.adapters.render.speech import Speech
-from waypost.adapters.render.wire import PARTS, Parts, Rendered
+from waypost.adapters.render.wire import PARTS, Parts
 from waypost.templates.model import JsonObject, Profile
-from waypost.templates.ports import MailHead
+from waypost.templates.ports import MailHead, RenderedParts
 
 # Quoted-printable triples what is not ASCII.
 _ENCODING_GROWTH: Final = 4
@@ -28,18 +28,22 @@ class Rendition:
         self._limits = limits
         self._speech = speech or Speech()
 
-    def render(self, context: JsonObject, locale: str | None = None, timezone: str | None = None) -> Rendered:
+    def render(self, context: JsonObject, locale: str | None = None, timezone: str | None = None) -> RenderedParts:
         self._speech.turn_to(locale, timezone, self._content.locale)
-        parts = {part: template.render(context) for part, template in self._templates.items()}
-        subject, html = parts.get("subject", ""), parts.get("html")
+        templates = self._templates
+        subject = templates["subject"].render(context)
         try:
             refuse_breaks("Subject", subject)
         except RenderRefused as refused:
             raise RenderRefused(refused.code, refused.message, "/subject") from None
-        text = parts["text"] if "text" in parts else html_to_text(html or "")
-        if sum(map(len, parts.values())) + len(text) > self._limits.message_bytes:
+        html = templates["html"].render(context) if "html" in templates else None
+        text = templates["text"].render(context) if "text" in templates else html_to_text(html or "")
+        json = templates["json"].render(context) if "json" in templates else None
+        preheader = templates["preheader"].render(context) if "preheader" in templates else None
+        parts = RenderedParts(subject=subject, html=html, text=text, json=json, preheader=preheader)
+        if size_of(parts) > self._limits.message_bytes:
             raise too_large()
-        return Rendered(subject, html, text, parts.get("json"), parts.get("preheader"))
+        return parts
 
     def compose(self, context: JsonObject, locale: str | None, timezone: str | None, head: MailHead) -> bytes:
         self._speech.turn_to(locale, timezone, self._content.locale)
@@ -62,6 +66,14 @@ class Rendition:
     def _refuse_trouble(self) -> None:
         for part, source in self._sources.items():
             refuse_trouble(part, source, self._content.profile, MAX_COMPILED_BYTES)
+
+
+def size_of(parts: RenderedParts) -> int:
+    size = len(parts.subject) + len(parts.text)
+    for part in (parts.html, parts.json, parts.preheader):
+        if part is not None:
+            size += len(part)
+    return size
 
 
 def sources_of(content: Parts) -> dict[str, str]:

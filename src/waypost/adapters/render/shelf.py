@@ -33,7 +33,12 @@ class Shelf:
         """Changes nothing: the plan counts only once its request went out (`commit`)."""
         learn, slots, next_slot = list[Lesson](), list[int](), self._next_slot
         used: dict[VersionKey, tuple[int, int]] = {}
+        last = None
         for job in jobs:
+            if last is not None and job.version_id is last.version_id and job.tenant_id == last.tenant_id:
+                slots.append(slots[-1])
+                continue
+            last = job
             key = (job.tenant_id, job.version_id)
             place = used.get(key)
             if place is None:

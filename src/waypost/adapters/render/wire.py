@@ -1,12 +1,13 @@
 """What travels between the pool and a render child: msgpack, each frame after its length in four bytes."""
 
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from waypost.adapters.render.limits import RenderLimits
 from waypost.templates.model import Content, Fragment, LocaleSource, Profile
-from waypost.templates.ports import MailHead
+from waypost.templates.ports import MailHead, RenderedParts
 
 LENGTH_BYTES: Final = 4
 
@@ -91,14 +92,6 @@ class CompileAsk(msgspec.Struct, array_like=True, frozen=True, tag=6):
 Ask = RenderAsk | ComposeAsk | CheckAsk | ValidateAsk | CheckSchemaAsk | CompileAsk
 
 
-class Rendered(msgspec.Struct, array_like=True, frozen=True, tag=1):
-    subject: str
-    html: str | None
-    text: str
-    json: str | None = None
-    preheader: str | None = None
-
-
 class Failed(msgspec.Struct, array_like=True, frozen=True, tag=2):
     code: str
     message: str
@@ -125,7 +118,7 @@ class RenderReply(msgspec.Struct, array_like=True, frozen=True):
     """May hold fewer results than jobs were asked: the rest is asked again."""
 
     toll: Toll
-    results: list[Rendered | Failed]
+    results: list[RenderedParts | Failed]
 
 
 class ComposeReply(msgspec.Struct, array_like=True, frozen=True):
@@ -169,6 +162,8 @@ start_decoder: Final = msgspec.msgpack.Decoder(Start)
 
 _WISH: Final = b"?"
 """Begins a frame in which a child asks for something instead of answering. No answer begins with it."""
+_PART: Final = b"*"
+"""Begins a frame with the first results of an answer that is still being worked on. No answer begins with it either."""
 
 
 def frame(message: Ask | Reply | Start) -> bytearray:
@@ -178,13 +173,24 @@ def frame(message: Ask | Reply | Start) -> bytearray:
     return _with_length(buffer)
 
 
+def part(results: Sequence[RenderedParts | bytes | Failed]) -> bytearray:
+    """Results that are sent ahead, so that they are read while the next ones are made."""
+    buffer = bytearray(LENGTH_BYTES) + _PART
+    encoder.encode_into(results, buffer, LENGTH_BYTES + 1)
+    return _with_length(buffer)
+
+
+def part_in(reply: memoryview) -> memoryview | None:
+    return reply[1:] if bytes(reply[:1]) == _PART else None
+
+
 def wish(name: str) -> bytearray:
     """A child's question for a resource, before it goes on with its answer."""
     return _with_length(bytearray(LENGTH_BYTES) + _WISH + name.encode())
 
 
-def wish_in(reply: bytearray) -> str | None:
-    return reply[1:].decode(errors="replace") if reply.startswith(_WISH) else None
+def wish_in(reply: memoryview) -> str | None:
+    return bytes(reply[1:]).decode(errors="replace") if bytes(reply[:1]) == _WISH else None
 
 
 def grant(resource: bytes | None) -> bytearray:
