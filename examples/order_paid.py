@@ -25,7 +25,8 @@ async def publish_template(waypost: Client) -> None:
         {
             "en": {
                 "subject": "Order {{ order }} is paid",
-                "body": "<p>Thanks, {{ first_name }}.</p><ul>{% for item in items %}<li>{{ item }}</li>{% endfor %}</ul>",
+                "body": "<p>Thanks, {{ first_name }}.</p>"
+                "<ul>{% for item in items %}<li>{{ item }}</li>{% endfor %}</ul>",
             },
         },
         variables_schema={
