@@ -39,6 +39,7 @@ _SQL_WITHOUT_PYTHON: dict[str, str] = {
 }
 _SPOKEN_BY_OTHERS = {"work": "entering a tenant within a transaction is the same statement for everyone"}
 _ENDPOINTS_WITHOUT_SLICE: dict[str, str] = {
+    "settings_limits": "what a tenant lets out, counted by delivery",
     "webhooks": "the tenants' side of the outbox, which is a word of ours",
 }
 

@@ -1,4 +1,4 @@
-"""What a worker does for events besides sending: fires timers, and pulls from streams where it is told to."""
+"""What a worker does to start messages: fires timers, unfolds batches, and pulls from streams where it is told to."""
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -6,6 +6,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
+from waypost.adapters.postgres.batches import PgBatches
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.work import PgWork
 from waypost.bootstrap.consumers import consumers_of
@@ -13,6 +14,9 @@ from waypost.bootstrap.event_metrics import EventMetrics
 from waypost.bootstrap.events import join_firing, join_intake
 from waypost.bootstrap.submit_metrics import SubmitMetrics
 from waypost.bootstrap.submitting import join_submit
+from waypost.campaigns.batches import Batches
+from waypost.campaigns.expand import Expansion
+from waypost.campaigns.ports import BatchBoard
 from waypost.delivery.upkeep import Chore
 from waypost.kernel.clock import Clock
 from waypost.kernel.vault import Keyring
@@ -36,6 +40,7 @@ async def open_event_chores(
     delivery: PgDelivery,
     registry: CollectorRegistry,
     clock: Clock,
+    board: BatchBoard,
 ) -> AsyncGenerator[list[Chore]]:
     telemetry = EventMetrics(registry)
     joined = join_submit(
@@ -48,7 +53,20 @@ async def open_event_chores(
     )
     firing = join_firing(work=work, joined=joined, delivery=delivery, keyring=keyring, telemetry=telemetry, clock=clock)
     async with AsyncExitStack() as stack:
-        chores = [Chore(name="fire_timers", every=_TICK, do=firing.tick)]
+        batches = PgBatches(clock)
+        expansion = Expansion(
+            work=work,
+            board=board,
+            store=batches,
+            batches=Batches(store=batches, delivery=delivery, keyring=keyring, clock=clock),
+            submit=joined.submit,
+            keyring=keyring,
+            clock=clock,
+        )
+        chores = [
+            Chore(name="fire_timers", every=_TICK, do=firing.tick),
+            Chore(name="expand_batches", every=_TICK, do=expansion.work_off),
+        ]
         if settings.consume is not None:
             intake = join_intake(work=work, joined=joined, keyring=keyring, telemetry=telemetry, clock=clock)
             for consumer in consumers_of(settings.consume, intake, clock):

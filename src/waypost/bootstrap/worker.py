@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from waypost.adapters.journal.shelf import Shelf
 from waypost.adapters.journal.writer import JournalFile
+from waypost.adapters.postgres.batches import PgBatchBoard
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.dispatch import PgDispatch
 from waypost.adapters.postgres.inbox_bell import PgInboxBell
@@ -197,6 +198,7 @@ async def open_worker(
                 delivery=delivery,
                 registry=registry or CollectorRegistry(),
                 clock=clock,
+                board=PgBatchBoard(chores),
             )
         )
         relay: Relay | None = None

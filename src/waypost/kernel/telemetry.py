@@ -172,6 +172,9 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "worker_stops": Action(level="info", sentence="A worker was told to stop and finishes what it has begun."),
     "worker_stopped": Action(level="info", sentence="A worker has stopped."),
     "chore_waits": Action(level="warning", sentence="A chore waits for the database."),
+    "batch_failed": Action(
+        level="error", sentence="A step of a dispatch batch failed; after five in a row the batch ends as failed."
+    ),
     "chore_failed": Action(level="error", sentence="A chore failed and is tried again at its next time."),
     "relay_waits": Action(level="warning", sentence="The relay waits for the database."),
     "relay_failed": Action(level="error", sentence="A step of the relay broke down and is tried again."),

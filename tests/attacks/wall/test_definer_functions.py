@@ -32,6 +32,7 @@ RESOLVERS = {
     "relay_standing": WORKER,
     "tenants_with_due_timers": WORKER,
     "due_jobs": WORKER,
+    "due_batches": WORKER,
     "jobs_to_tidy": WORKER,
     "inbox_tenants_due": WORKER,
 }
@@ -305,6 +306,7 @@ PROMISED = {
     "relay_standing": {"reader", "waiting", "oldest"},
     "tenants_with_due_timers": {"tenant_id"},
     "due_jobs": {"tenant_id", "id"},
+    "due_batches": {"tenant_id", "id"},
     "jobs_to_tidy": {"tenant_id", "id"},
 }
 

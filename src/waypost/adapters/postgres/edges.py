@@ -15,7 +15,7 @@ from waypost.adapters.postgres.queries import load
 
 _BEGIN: Final = "BEGIN;"
 _COMMIT: Final = "COMMIT;"
-_ENTER: Final = load("work")["enter_at_begin"]
+_SQL: Final = load("edges")
 _PLACE: Final = "$tenant"
 _TENANT: Final = re.compile(r"[a-z0-9_-]{0,63}\Z")
 """Nothing in it needs quoting."""
@@ -37,7 +37,7 @@ class EdgeConnection(_Driver):
         """The next transaction begins in this tenant, and resets the session when it commits."""
         if not _TENANT.match(tenant_id):
             raise ValueError("That cannot be the id of a tenant.")
-        self._entering = _BEGIN + _ENTER.replace(_PLACE, tenant_id)
+        self._entering = _BEGIN + _SQL["enter_at_begin"].replace(_PLACE, tenant_id)
 
     async def execute(self, query: str, *args: object, **options: Any) -> str:
         if self._entering is None or query not in (_BEGIN, _COMMIT):

@@ -345,6 +345,15 @@ as $$
     order by j.served_at limit p_at_most
 $$;
 
+-- Which dispatch batches have a step to do? The one that waits longest first.
+create function waypost.due_batches(p_at timestamptz, p_at_most integer)
+returns table (tenant_id text, id uuid)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select b.tenant_id, b.id from waypost.dispatch_batches b
+    where b.next_step_at <= p_at order by b.next_step_at limit p_at_most
+$$;
+
 -- Whose jobs keep files past their time?
 create function waypost.jobs_to_tidy(p_at_most integer)
 returns table (tenant_id text, id uuid)
@@ -369,7 +378,8 @@ grant execute on function waypost.inbox_tenants_due(timestamptz, integer) to way
 
 grant execute on function waypost.api_key_owner(bytea), waypost.tenant_directory(text, integer, text),
     waypost.tenant_of_notification(uuid) to waypost_api;
-grant execute on function waypost.due_jobs(integer), waypost.jobs_to_tidy(integer) to waypost_worker;
+grant execute on function waypost.due_jobs(integer), waypost.jobs_to_tidy(integer),
+    waypost.due_batches(timestamptz, integer) to waypost_worker;
 grant execute on function waypost.due_lanes(integer), waypost.next_lane_due(), waypost.sleeping_lanes(),
     waypost.due_suspects(integer), waypost.queue_standing(integer), waypost.lost_workers(interval), waypost.abandoned_claims(uuid),
     waypost.tenants_with_due_timers(timestamptz, text, integer, integer),

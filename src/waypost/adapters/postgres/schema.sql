@@ -1171,6 +1171,7 @@ create table dispatch_batches (
     starts_at    timestamptz,
     place        uuid not null default '00000000-0000-0000-0000-000000000000',
     expanded     bigint not null default 0,
+    refused      bigint not null default 0,
     reason       text,
     created_at   timestamptz not null,
     started_at   timestamptz,

@@ -11,7 +11,7 @@ import asyncpg
 
 from waypost.adapters.postgres.connection import Connection, Record
 from waypost.adapters.postgres.queries import load
-from waypost.adapters.postgres.work import connection_of
+from waypost.adapters.postgres.work import connection_of, enter_tenant
 from waypost.kernel.errors import Misconfigured, NotFound
 from waypost.kernel.tenancy import PLATFORM, Permission
 from waypost.kernel.vault import SealBroken, TenantKey, Vault
@@ -20,7 +20,6 @@ from waypost.kernel.work import Transaction
 from waypost.tenants.model import ApiKey, KeyOwner, Tenant, TenantStatus
 
 _SQL: Final = load("tenants")
-_ENTER: Final = load("work")["enter_tenant"]
 _MOST_OPEN_KEYS: Final = 10_000
 
 
@@ -31,13 +30,13 @@ async def standing_in(tx: Transaction, tenant_id: str) -> AsyncGenerator[Connect
     if tenant_id == tx.tenant_id:
         yield connection
         return
-    await connection.execute(_ENTER, tenant_id)
+    await enter_tenant(connection, tenant_id)
     try:
         yield connection
     finally:
         # In a transaction that has failed nothing can be set, nor done.
         with suppress(asyncpg.InFailedSQLTransactionError, asyncpg.InterfaceError):
-            await connection.execute(_ENTER, tx.tenant_id)
+            await enter_tenant(connection, tx.tenant_id)
 
 
 class PgTenantStore:

@@ -2,12 +2,16 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 import asyncpg
 
 from waypost.adapters.postgres.connection import Connection, OpenTransaction, Pool, is_busy, is_lost
+from waypost.adapters.postgres.queries import load
 from waypost.kernel.errors import Unavailable
 from waypost.kernel.work import Transaction
+
+_SQL: Final = load("work")
 
 
 class PgTransaction(Transaction):
@@ -31,6 +35,11 @@ def connection_of(tx: Transaction) -> Connection:
     if not isinstance(tx, PgTransaction):
         raise TypeError("This transaction was not begun by PgWork.")
     return tx.connection
+
+
+async def enter_tenant(connection: Connection, tenant_id: str) -> None:
+    """From here on the transaction sees another tenant."""
+    await connection.execute(_SQL["enter_tenant"], tenant_id)
 
 
 class PgWork:

@@ -2,9 +2,3 @@
 -- tenant: row
 -- Every policy compares with this setting; it is local, so it ends with the transaction.
 select set_config('app.tenant_id', $1, true)
-
--- name: enter_at_begin
--- tenant: row
--- The same for a message that also begins the transaction and therefore takes no parameter: the id is checked, then put
--- in its place (see edges.py).
-select set_config('app.tenant_id', '$tenant', true)

@@ -1,0 +1,5 @@
+-- name: enter_at_begin
+-- tenant: row
+-- The same for a message that also begins the transaction and therefore takes no parameter: the id is checked, then put
+-- in its place (see edges.py).
+select set_config('app.tenant_id', '$tenant', true)

@@ -1,0 +1,1 @@
+"""One message to many: dispatch batches, on which broadcasts build."""

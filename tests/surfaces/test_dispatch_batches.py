@@ -1,0 +1,183 @@
+"""Dispatch batches, unfolded through the one pipeline on a real database."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from waypost.adapters.postgres.batches import PgBatches
+from waypost.adapters.postgres.delivery import PgDelivery
+from waypost.adapters.postgres.tenants import PgKeyring
+from waypost.adapters.vault.keyring import LocalVault
+from waypost.adapters.vault.masterkey import open_master_key
+from waypost.campaigns.batches import Batches
+from waypost.campaigns.expand import Expansion
+from waypost.campaigns.model import Audience, Batch, BatchMessage, BatchState
+from waypost.delivery.model import State
+from waypost.kernel.errors import Conflict, Refused
+from waypost.kernel.tenancy import Permission, Scope
+from waypost.kernel.vocabulary import TenantMode
+
+SCOPE = Scope(
+    tenant_id="acme",
+    mode=TenantMode.SANDBOX,
+    key_id=UUID(int=1),
+    key_tenant="acme",
+    permissions=frozenset(Permission),
+    request_id="rid_test",
+)
+HELLO = BatchMessage(template="hello")
+EVERYBODY = Audience()
+
+
+class Desk:
+    """Batches of acme, and a worker that unfolds them five recipients at a time."""
+
+    def __init__(self, caller: Any) -> None:
+        self.app = caller.app
+        keyring = PgKeyring(LocalVault(open_master_key(self.app.settings.master_key_path, create=False)))
+        self.store = PgBatches(self.app.clock)
+        self.batches = Batches(
+            store=self.store,
+            delivery=PgDelivery(clock=self.app.clock, ring=lambda: None),
+            keyring=keyring,
+            clock=self.app.clock,
+        )
+        self.expansion = Expansion(
+            work=self.app.work,
+            board=self,
+            store=self.store,
+            batches=self.batches,
+            submit=self.app.notifications.submit,
+            keyring=keyring,
+            clock=self.app.clock,
+            chunk=5,
+        )
+        self.steps = 1_000
+
+    async def due(self, at_most: int) -> Sequence[tuple[str, UUID]]:
+        """What the worker's definer function would tell; `steps` bounds how often it is asked."""
+        self.steps -= 1
+        if self.steps < 0:
+            return []
+        rows = await self.ask("select id from dispatch_batches where next_step_at <= now() limit $1", at_most)
+        return [("acme", row["id"]) for row in rows]
+
+    async def ask(self, query: str, *arguments: Any) -> Any:
+        async with self.app.work.begin("acme") as tx:
+            return await tx.connection.fetch(query, *arguments)
+
+    async def make(self, audience: Audience = EVERYBODY, **options: Any) -> Batch:
+        message = options.pop("message", HELLO)
+        async with self.app.work.begin("acme") as tx:
+            batch = await self.batches.create(tx, SCOPE, audience, message, **options)
+            return await self.batches.schedule(tx, SCOPE, batch.id)
+
+    async def find(self, batch: Batch) -> Batch:
+        async with self.app.work.begin("acme") as tx:
+            found = await self.store.find(tx, batch.id)
+            assert found is not None
+            return found
+
+    async def cancel(self, batch: Batch) -> Batch:
+        async with self.app.work.begin("acme") as tx:
+            return await self.batches.cancel(tx, SCOPE, batch.id)
+
+    async def totals(self, batch: Batch) -> Any:
+        async with self.app.work.begin("acme") as tx:
+            return await self.batches.totals(tx, SCOPE, batch.id)
+
+
+@pytest.fixture
+async def desk(acme: Any) -> Desk:
+    await acme.ok("POST", "/v1/templates", {"key": "hello", "name": "Hello", "category": "transactional"})
+    words = {"locales": {"en": {"subject": "Hello {{ first_name }}", "body": "<p>Hi</p>"}}}
+    await acme.ok("POST", "/v1/templates/hello/email/versions", words)
+    await acme.ok("POST", "/v1/templates/hello/email/versions/1.0.0/publish")
+    for number in range(12):
+        body: dict[str, Any] = {"email": f"u{number}@example.com", "attributes": {"first_name": f"U{number}"}}
+        if number % 3 == 0:
+            body["tags"] = ["third"]
+        await acme.ok("PUT", f"/v1/recipients/user-{number}", body)
+    return Desk(acme)
+
+
+async def test_everyone_gets_one_message_and_the_totals_are_counted(desk: Desk) -> None:
+    batch = await desk.make()
+    assert batch.state is BatchState.SCHEDULED
+    await desk.expansion.work_off()
+    done = await desk.find(batch)
+    assert (done.state, done.expanded, done.refused) == (BatchState.COMPLETED, 12, 0)
+    totals = await desk.totals(batch)
+    assert (totals.states, totals.recipients) == ({State.QUEUED: 12}, 12)
+
+
+async def test_an_audience_is_a_tag_or_ids(desk: Desk) -> None:
+    tagged = await desk.make(Audience(tag="third"))
+    named = await desk.make(Audience(ids=("user-1", "user-2", "nobody")))
+    await desk.expansion.work_off()
+    assert (await desk.totals(tagged)).states == {State.QUEUED: 4}
+    assert (await desk.totals(named)).states == {State.QUEUED: 2}
+
+
+async def test_a_killed_worker_is_followed_by_one_that_goes_on(desk: Desk) -> None:
+    batch = await desk.make()
+    desk.steps = 2  # the start, and one chunk
+    await desk.expansion.work_off()
+    half = await desk.find(batch)
+    assert (half.state, half.expanded) == (BatchState.RUNNING, 5)
+    # As if the chunk had been done and its place had not been kept.
+    await desk.ask("update dispatch_batches set place = '00000000-0000-0000-0000-000000000000' returning id")
+    desk.steps = 1_000
+    await asyncio.gather(*(desk.expansion.work_off() for _ in range(3)))
+    assert (await desk.find(batch)).state is BatchState.COMPLETED
+    assert (await desk.totals(batch)).states == {State.QUEUED: 12}
+
+
+async def test_whom_the_message_does_not_fit_is_left_out_and_counted(desk: Desk, acme: Any) -> None:
+    await acme.ok("PATCH", "/v1/recipients/user-4", {"attributes": {"first_name": None}})
+    batch = await desk.make()
+    await desk.expansion.work_off()
+    totals = await desk.totals(batch)
+    assert (totals.states, totals.recipients, totals.refused) == ({State.QUEUED: 11}, 12, 1)
+
+
+async def test_the_pace_is_kept(desk: Desk) -> None:
+    batch = await desk.make(per_minute=5)
+    await desk.expansion.work_off()
+    started = (await desk.find(batch)).started_at
+    rows = await desk.ask("select send_at from notifications order by send_at")
+    minutes = [round((row["send_at"] - started) / timedelta(minutes=1)) for row in rows]
+    assert minutes == [0] * 5 + [1] * 5 + [2] * 2
+
+
+async def test_cancelling_stops_what_has_not_gone_out(desk: Desk) -> None:
+    batch = await desk.make()
+    desk.steps = 2
+    await desk.expansion.work_off()
+    assert (await desk.cancel(batch)).state is BatchState.CANCELLED
+    desk.steps = 1_000
+    await desk.expansion.work_off()
+    assert (await desk.totals(batch)).states == {State.CANCELLED: 5}
+    assert (await desk.cancel(batch)).state is BatchState.CANCELLED
+    with pytest.raises(Conflict):
+        async with desk.app.work.begin("acme") as tx:
+            await desk.batches.schedule(tx, SCOPE, batch.id)
+
+
+async def test_a_step_that_breaks_time_and_again_ends_the_batch(desk: Desk) -> None:
+    batch = await desk.make(message=BatchMessage(template="hello", routing="no such routing"))
+    for _ in range(6):
+        await desk.expansion.work_off()
+        await desk.ask("update dispatch_batches set next_step_at = now() where next_step_at is not null returning id")
+    ended = await desk.find(batch)
+    assert (ended.state, ended.reason) == (BatchState.FAILED, "step_failed")
+
+
+async def test_a_bad_audience_is_refused(desk: Desk) -> None:
+    for audience in (Audience(tag="a", ids=("b",)), Audience(ids=())):
+        with pytest.raises(Refused):
+            await desk.make(audience)
