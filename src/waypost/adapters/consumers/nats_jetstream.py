@@ -8,6 +8,7 @@ import asyncio
 from contextlib import suppress
 from typing import Any, Final
 
+from waypost.adapters.consumers.cancelling import heed_cancellation
 from waypost.adapters.consumers.stream_url import read_stream_url
 from waypost.kernel.errors import Misconfigured, Unavailable
 from waypost.triggers.intake import Fate, Intake
@@ -45,9 +46,11 @@ class NatsConsumer:
                 try:
                     messages = await subscription.fetch(_BATCH, timeout=_WAIT)
                 except NothingCame:
-                    continue
+                    messages = ()
                 for message in messages:
                     await self._take(message)
+                    heed_cancellation()
+                heed_cancellation()
         except (Error, OSError, TimeoutError) as error:
             await self.close()
             raise Unavailable(f"A stream of NATS cannot be read: {type(error).__name__}.") from error

@@ -7,6 +7,7 @@ worker died, is taken up again after a while. Its field `event` (or `data`) hold
 import asyncio
 from typing import Any, Final
 
+from waypost.adapters.consumers.cancelling import heed_cancellation
 from waypost.adapters.consumers.stream_url import read_stream_url
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Misconfigured, Unavailable
@@ -45,6 +46,8 @@ class RedisConsumer:
             while True:
                 for entry_id, fields in await self._abandoned() or await self._new():
                     await self._take(entry_id, fields)
+                    heed_cancellation()
+                heed_cancellation()
         except (RedisError, OSError, TimeoutError) as error:
             await self.close()
             raise Unavailable(f"A Redis stream cannot be read: {type(error).__name__}.") from error
