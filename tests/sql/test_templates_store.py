@@ -38,6 +38,7 @@ from waypost.templates.model import (
     VersionState,
     Written,
 )
+from waypost.templates.preview import For
 from waypost.templates.rules import wording_for
 from waypost.templates.versions import Versions
 
@@ -122,9 +123,7 @@ async def house(
         mode=TenantMode.SANDBOX,
         key_id=uuid4(),
         key_tenant="acme",
-        permissions=frozenset(
-            {Permission.TEMPLATES_READ, Permission.TEMPLATES_WRITE, Permission.TEMPLATES_APPROVE}
-        ),
+        permissions=frozenset({Permission.TEMPLATES_READ, Permission.TEMPLATES_WRITE, Permission.TEMPLATES_APPROVE}),
         request_id="req",
     )
     recipients: Any = None
@@ -190,6 +189,9 @@ async def test_going_back_sends_what_was_sent_then(house: House) -> None:
     before = await house.sent()
     await house.publish_new(words("Two"))
     await house.publish_new(words("", subject="", body="new"), key="around")
+    async with house.work.begin("acme") as tx:
+        preview = await house.templates.preview.stored(tx, house.scope, "welcome", EMAIL, "1.0.0", For())
+    assert "old one" in (preview.parts.html or ""), "a preview of what was published shows what was sent"
     again = await house.publish("1.0.0")
     assert again.state is VersionState.ACTIVE
     assert await house.sent() == before
@@ -285,8 +287,10 @@ async def test_the_database_allows_one_active_version_and_no_model_without_a_per
     await house.publish_new()
     await house.draft(is_ai_drafted=True, provenance=Provenance(model="m"))
     with pytest.raises(asyncpg.UniqueViolationError):
-        await admin.execute("update waypost.template_versions set state = 'active', published_at = now(),"
-                            " approved_by = 'x', approved_at = now() where semver = '1.1.0'")  # fmt: skip
+        await admin.execute(
+            "update waypost.template_versions set state = 'active', published_at = now(), approved_by = 'x',"
+            " approved_at = now() where semver = '1.1.0'"
+        )
     with pytest.raises(asyncpg.CheckViolationError):
         await admin.execute("update waypost.template_versions set published_at = now() where semver = '1.1.0'")
 
@@ -337,7 +341,9 @@ async def test_everyone_reads_their_language(house: House, admin: asyncpg.Connec
         assert text in (await house.sent(locale) or ""), locale
     await house.publish_new(locales={"en": words("English"), "it": words("Italiano")})
     assert "English" in (await house.sent("ja") or "")
-    await admin.execute("""update waypost.tenants set settings = '{"preferences": {"default_locale": "it-CH"}}' where id = 'acme'""")
+    await admin.execute(
+        """update waypost.tenants set settings = '{"preferences": {"default_locale": "it-CH"}}' where id = 'acme'"""
+    )
     assert "Italiano" in (await house.sent("ja") or "")
     assert "English" in (await house.sent("en-GB") or "")
 
@@ -377,6 +383,36 @@ async def test_the_platforms_templates_serve_everyone_until_they_are_overridden(
     assert "Draft of the platform" in (await house.sent() or "")
     await house.publish("1.0.0")
     assert "Mine" in (await house.sent() or "")
+
+
+async def test_the_platforms_rows_are_read_and_never_written(
+    house: House, connect: Callable[..., Awaitable[asyncpg.Connection]], worker_work: PgWork
+) -> None:
+    await house.create(tenant=PLATFORM)
+    version = await house.publish_new(words("Published"), tenant=PLATFORM)
+    await house.draft(words("Draft"), tenant=PLATFORM)
+    await house.create("unseen", tenant=PLATFORM)
+    await house.inline(Content(subject="Inline", text="t"), PLATFORM)
+    for role in ("api", "worker"):
+        connection = await connect(role)
+        for tenant, seen in (("acme", (1, 1, 1)), ("", (0, 0, 0))):
+            await connection.execute("select set_config('app.tenant_id', $1, false)", tenant)
+            tables = ("templates", "template_versions", "template_contents")
+            assert tuple([await connection.fetchval(f"select count(*) from {table}") for table in tables]) == seen
+        await connection.execute("select set_config('app.tenant_id', 'acme', false)")
+        if role == "api":
+            assert await connection.execute("update templates set name = 'x'") == "UPDATE 0"
+            assert await connection.execute("update template_versions set state = 'archived'") == "UPDATE 0"
+            assert await connection.fetch("select from templates for update") == []
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await connection.execute(
+                    "insert into template_contents (tenant_id, version_id, locale, content)"
+                    " values ('_platform', $1, 'de', '')",
+                    version.id,
+                )
+    async with worker_work.begin("acme") as tx:
+        found = await house.versions.load(tx, [(version.id, "en")])
+    assert [wording.content.html for wording in found.values()] == ["<p>Published</p>"]
 
 
 async def test_only_published_partials_of_one_s_own_or_the_platform_are_found(house: House) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import NotFound, refuse
@@ -15,9 +16,10 @@ from waypost.templates.context import Reader, build_context
 from waypost.templates.drafting import Drafts
 from waypost.templates.lint import OPT_OUT_NAMES, Finding, lint
 from waypost.templates.lookup import Lookup
-from waypost.templates.model import Direction, House, JsonObject, JsonValue, Template, Written
+from waypost.templates.model import Direction, House, JsonObject, JsonValue, Template, TemplateKind, Written
 from waypost.templates.ports import RenderedParts, Renderer, RenderFailure, RenderJob
 from waypost.templates.rules import choose_locale, read_locale, refused_below
+from waypost.templates.sealing import open_content
 from waypost.templates.stores import VersionStore
 
 _WAY_OUT: Final = "https://preview.invalid/"
@@ -70,11 +72,13 @@ class Preview:
     async def stored(
         self, tx: Transaction, scope: Scope, key: str, channel: Channel, number: str | None, whom: For
     ) -> Shown:
-        """A version of this number, or the active one."""
+        """A version of this number, or the active one. What was published is shown as it is sent, with the layouts of
+        that day."""
         scope.demand(Permission.TEMPLATES_READ)
         template = await self._lookup.template(tx, key, channel)
         version = await self._lookup.version(tx, template, number)
-        return await self._show(tx, scope, template, version.written, whom)
+        frozen = version.id if version.published_at is not None and template.kind is TemplateKind.MESSAGE else None
+        return await self._show(tx, scope, template, version.written, whom, frozen=frozen)
 
     async def unsaved(
         self, tx: Transaction, scope: Scope, key: str, channel: Channel, written: Written, whom: For
@@ -84,11 +88,22 @@ class Preview:
         template = await self._lookup.template(tx, key, channel)
         return await self._show(tx, scope, template, await self._drafts.read(template, written), whom)
 
-    async def _show(self, tx: Transaction, scope: Scope, template: Template, written: Written, whom: For) -> Shown:
+    async def _show(
+        self,
+        tx: Transaction,
+        scope: Scope,
+        template: Template,
+        written: Written,
+        whom: For,
+        *,
+        frozen: UUID | None = None,
+    ) -> Shown:
         reader = await self._reader(tx, scope, whom)
         house = await self._versions.house(tx)
         locale = self._locale(template, written, whom, reader, house)
-        compiled = (await self._compiler.compile(tx, template, written, [locale]))[locale]
+        compiled = await self._frozen(tx, template, frozen, locale) if frozen else None
+        if compiled is None:
+            compiled = (await self._compiler.compile(tx, template, written, [locale]))[locale]
         variables = _variables(written, whom)
         if written.variables_schema is not None:
             faults = await self._renderer.validate(written.variables_schema, variables)
@@ -103,6 +118,13 @@ class Preview:
             findings=tuple(lint(template, written, {locale: compiled})),
             locales=tuple(sorted(written.locales)),
         )
+
+    async def _frozen(self, tx: Transaction, template: Template, version_id: UUID, locale: str) -> Compiled | None:
+        key = await self._lookup.key(tx, template.owner)
+        for sealed in await self._versions.contents(tx, [(version_id, locale)]):
+            wording = open_content(key, sealed)
+            return Compiled(content=wording.content, mentioned=wording.mentioned, warnings=())
+        return None
 
     async def _reader(self, tx: Transaction, scope: Scope, whom: For) -> Reader | None:
         if whom.recipient is None:
