@@ -49,7 +49,7 @@ class Installation:
 
     async def accept(self, first: int, count: int, *, send_at: datetime | None = None) -> None:
         """Through the use case that the API calls: people made, content rendered once, gate asked, inputs sealed."""
-        scope = await self._scope()
+        scope = await self.scope()
         for start in range(first, first + count, _MOST_AT_ONCE):
             numbers = range(start, min(start + _MOST_AT_ONCE, first + count))
             command = SubmitCommand(
@@ -112,7 +112,7 @@ class Installation:
     def _log_of(self, module: str) -> Path:
         return self.settings.data_dir / f"{module}.log"
 
-    async def _scope(self) -> Scope:
+    async def scope(self) -> Scope:
         return await self.app.access.authenticate(self.key, None, "rid_benchmark")
 
 

@@ -132,5 +132,3 @@ async def measure(*, quick: bool) -> Findings:
     share = sorted(sealing)[len(sealing) // 2]
     print(f"  sealing alone: {share:.1f} µs a row")
     return Findings([entry])
-
-

@@ -46,7 +46,7 @@ async def measure(*, quick: bool) -> Findings:
     port = free_port()
     async with installed() as house:
         with house.process("waypost.api", port=port, metrics_port=free_port()) as api:
-            await _until_ready(port)
+            await until_ready(port)
             load = _Calls(house, port)
             await _flat_out(port, load.send, 50, expect=202)
             half: list[float] = []
@@ -98,7 +98,7 @@ def _findings(
     return Findings([single, concurrent], {"one POST, CPU per call": steps})
 
 
-async def _until_ready(port: int) -> None:
+async def until_ready(port: int) -> None:
     async with asyncio.timeout(60):
         while True:
             try:
