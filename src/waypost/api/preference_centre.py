@@ -108,8 +108,8 @@ def _centre(lobby: Lobby, language: str, centre: Centre) -> ASGIResponse:
             "description": row.topic.description,
             "mandatory": row.topic.mandatory,
             "on": row.on,
-            "turn_off": words["turn_off"].format(topic=row.topic.title),
-            "want": words["want"].format(topic=row.topic.title),
+            "turn_off": f"{words['turn_off']}: {row.topic.title}",
+            "want": f"{words['want']}: {row.topic.title}",
         }
         for row in centre.rows
     ]

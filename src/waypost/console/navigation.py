@@ -37,6 +37,7 @@ _ENTRIES: Final = (
         permission=Permission.SUPPRESSIONS_READ,
         group="Sending",
     ),
+    Entry(label="Explain", path="/explain", icon="book", permission=Permission.NOTIFICATIONS_READ, group="Sending"),
     Entry(label="Mailbox", path="/mailbox", icon="tray", permission=Permission.MAILBOX_READ, group="Sending"),
     Entry(label="Webhooks", path="/webhooks", icon="bell", permission=Permission.WEBHOOKS_READ, group="Access"),
     Entry(label="API keys", path="/keys", icon="key", permission=Permission.KEYS_MANAGE, group="Access"),

@@ -8,7 +8,17 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.response.base import ASGIResponse
 
 from waypost.bootstrap import App
-from waypost.console import activity, mailbox, notifications, recipients, suppression, templates, tenants, webhooks
+from waypost.console import (
+    activity,
+    explain,
+    mailbox,
+    notifications,
+    recipients,
+    suppression,
+    templates,
+    tenants,
+    webhooks,
+)
 from waypost.console.assets import FOREVER, read_assets
 from waypost.console.door import Door
 from waypost.console.rendering import Renderer
@@ -23,6 +33,7 @@ ALL_PAGES: Final[tuple[Page, ...]] = (
     *recipients.PAGES,
     *templates.PAGES,
     *suppression.PAGES,
+    *explain.PAGES,
     *webhooks.PAGES,
     *mailbox.PAGES,
     *tenants.PAGES,

@@ -5,6 +5,7 @@ from typing import Final
 from urllib.parse import quote
 
 from waypost.console.visit import Page, Redirect, Shown, View, Visit, page
+from waypost.console.wishes import wishes_of
 from waypost.kernel.tenancy import Permission
 from waypost.notifications.model import Filter
 from waypost.suppression.model import Suppression
@@ -42,6 +43,7 @@ async def recipient(visit: Visit) -> Shown:
         "rows": story.items if story else (),
         "next": story.next if story else None,
         "suppressions": suppressions,
+        "wishes": await wishes_of(visit, person.id),
     }
     return View(template="recipient.html", shows=shows)
 

@@ -25,7 +25,8 @@ async def suppress(visit: Visit) -> Shown:
     reason = reasons.get(visit.given("reason"), SuppressionReason.MANUAL)
     address = visit.given("address")
     try:
-        order = Order(channel=Channel.EMAIL, address=address, reason=reason)
+        notes = visit.given("notes") or None
+        order = Order(channel=Channel.EMAIL, address=address, reason=reason, notes=notes)
         await visit.app.suppressions.suppress(visit.tx, visit.scope, order)
     except Refused as refusal:
         return await _listing(visit, address=address, trouble=refusal.detail, status=refusal.status)
@@ -48,6 +49,7 @@ async def _listing(visit: Visit, *, address: str = "", trouble: str = "", status
         "next": found.next,
         "reasons": [reason.value for reason in _BY_HAND],
         "address": address,
+        "notes": visit.given("notes"),
         "trouble": trouble,
         "messages": {one.id: ids.show("ntf", one.notification_id) for one in found.items if one.notification_id},
     }
