@@ -1,6 +1,7 @@
 """The brokers named in the settings."""
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from waypost.adapters.publishers.nats_jetstream import NatsJetStream
@@ -22,4 +23,7 @@ def publishers_of(settings: Settings) -> Sequence[Publisher]:
 
 
 def _publisher(url: str) -> Publisher:
-    return NatsJetStream(url) if urlsplit(url).scheme in ("nats", "tls") else RedisStreams(url)
+    publisher = NatsJetStream(url) if urlsplit(url).scheme in ("nats", "tls") else RedisStreams(url)
+    if find_spec(publisher.name) is None:
+        raise Misconfigured(f"Publishing to {publisher.name} needs the extra: pip install waypost[{publisher.name}]")
+    return publisher
