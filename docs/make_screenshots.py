@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import asyncpg
+from inbox_pictures import take_inbox
 from playwright.async_api import Browser, Page, async_playwright
 
 from waypost.adapters.vault.masterkey import open_master_key
@@ -193,6 +194,7 @@ async def take_pictures(url: str, key: str, message: str) -> None:
         await page.context.close()
         page = await signed_in(browser, url, key, "dark", 390, 844)
         await picture(page, f"{url}/messages", "messages-phone")
+        await take_inbox(browser, url, key, IMAGES)
         await browser.close()
 
 

@@ -139,6 +139,26 @@ async def test_archive_snooze_and_unread(scene: Any, visit: Any) -> None:
     assert page.faults == []
 
 
+async def test_preferences_are_switches(scene: Any, visit: Any) -> None:
+    news = {"title": "News", "category": "operational", "default": "opted_in"}
+    await scene.api.ok("PUT", "/v1/topics/news", news)
+    await scene.api.ok("PUT", "/v1/topics/safety", {**news, "title": "Safety", "mandatory": True})
+    page = await visit()
+    await page.locator("waypost-inbox .bell").click()
+    await page.get_by_role("button", name="Preferences").click()
+    switch = page.get_by_role("switch", name="News: Email")
+    assert await switch.is_checked()
+    assert await page.get_by_role("switch", name="Safety: Email").is_disabled()
+    assert await violations(page) == []
+    await switch.click()
+    await page.get_by_text("Saved").wait_for(state="attached")
+    kept = await scene.api.ok("GET", "/v1/recipients/user-42/preferences")
+    assert kept["channels"]["email"]["topics"] == {"news": False}
+    await page.get_by_role("button", name="Back").click()
+    await counts(page.get_by_text("Nothing here"), 1)
+    assert page.faults == []
+
+
 async def test_everything_by_keyboard(scene: Any, visit: Any) -> None:
     await scene.post("First")
     page = await visit()

@@ -53,7 +53,8 @@ const STEPS = [["year", 31_536_000], ["month", 2_592_000], ["week", 604_800], ["
 
 /** `3 hours ago`, in the words of the locale. */
 export function ago(moment, locale) {
-  const seconds = (new Date(moment) - Date.now()) / 1000;
+  let seconds = (new Date(moment) - Date.now()) / 1000;
+  if (Math.abs(seconds) < 45) seconds = 0;
   const [unit, length] = STEPS.find(([, size]) => Math.abs(seconds) >= size) || STEPS.at(-1);
   return new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "long" }).format(Math.round(seconds / length), unit);
 }
