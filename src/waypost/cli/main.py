@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from waypost import __version__
-from waypost.cli import events, explain, inbox, keys, mailbox, running, send, tail, templates, tenants, webhooks
+from waypost.cli import events, explain, imports, inbox, keys, mailbox, running, send, tail, templates, tenants, webhooks
 from waypost.cli.doctor import command as doctor
 from waypost.kernel.errors import WaypostError
 
@@ -29,6 +29,8 @@ app.command("explain")(explain.explain)
 app.command("doctor")(doctor.doctor)
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.counters, name="counters")
+app.add_typer(imports.imports, name="imports")
+app.add_typer(imports.exports, name="exports")
 app.add_typer(mailbox.app, name="mailbox")
 app.add_typer(templates.app, name="templates")
 app.add_typer(tenants.app, name="tenants")

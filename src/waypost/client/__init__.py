@@ -14,6 +14,8 @@ import httpx
 from waypost.client.errors import ApiError, ClientError, NoAnswerError, Problem
 from waypost.client.events import Event, Events, Timers, Triggers
 from waypost.client.inboxes import Inboxes
+from waypost.client.jobs import Exports, Imports, Jobs
+from waypost.client.lists import Lists
 from waypost.client.mailbox import Mailbox
 from waypost.client.notifications import Message, Notifications
 from waypost.client.recipients import Recipients
@@ -45,6 +47,10 @@ class Client:
         self._transport = Transport(url, key, tenant=tenant, tries=tries, transport=transport, clock=clock)
         self.notifications = Notifications(self._transport)
         self.recipients = Recipients(self._transport)
+        self.lists = Lists(self._transport)
+        self.jobs = Jobs(self._transport)
+        self.imports = Imports(self._transport)
+        self.exports = Exports(self._transport)
         self.templates = Templates(self._transport)
         self.topics = Topics(self._transport)
         self.preferences = RecipientWishes(self._transport)

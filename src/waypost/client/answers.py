@@ -80,6 +80,32 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[Address, ...]
 
 
+class Tags(msgspec.Struct, frozen=True, kw_only=True):
+    tags: tuple[str, ...]
+
+
+class Certificate(msgspec.Struct, frozen=True, kw_only=True):
+    """Of an erasure: what was destroyed, when and by whom, signed."""
+
+    id: str
+    tenant: str
+    subject: str
+    recipient: str
+    erased_at: str
+    erased_by: str
+    request_id: str
+    destroyed_keys: tuple[str, ...]
+    destroyed: dict[str, int]
+    kept: tuple[str, ...]
+    signature: str
+
+
+class VerifiedErasure(msgspec.Struct, frozen=True, kw_only=True):
+    genuine: bool
+    on_record: bool
+    about: bool | None = None
+
+
 class Recipient(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     kind: str
@@ -87,6 +113,7 @@ class Recipient(msgspec.Struct, frozen=True, kw_only=True):
     timezone: str | None
     attributes: JsonObject
     addresses: tuple[Address, ...]
+    tags: tuple[str, ...] = ()
     version: int
     created_at: datetime
     updated_at: datetime

@@ -49,6 +49,9 @@ class Transport:
     async def close(self) -> None:
         await self._http.aclose()
 
+    async def sleep(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+
     async def ask(
         self,
         method: str,
@@ -75,19 +78,24 @@ class Transport:
         headers: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
         tries: int | None = None,
+        content: tuple[bytes, str] | None = None,
+        patience: float = _PATIENCE_SECONDS,
     ) -> bytes:
+        """`content` is a body that is not JSON, and its media type; `patience` the silence that is borne."""
         sent = dict(headers or {})
         if method == "POST":
             sent["Idempotency-Key"] = idempotency_key or secrets.token_urlsafe(18)
-        content = None if body is None else msgspec.json.encode(body)
-        if content is not None:
-            sent["Content-Type"] = "application/json"
+        raw, media_type = content or (None if body is None else msgspec.json.encode(body), "application/json")
+        if raw is not None:
+            sent["Content-Type"] = media_type
         params = {name: str(value) for name, value in (query or {}).items() if value is not None}
         tries = tries or self._tries
         for attempt in range(1, tries + 1):
             last = attempt == tries
             try:
-                response = await self._http.request(method, path, content=content, headers=sent, params=params)
+                response = await self._http.request(
+                    method, path, content=raw, headers=sent, params=params, timeout=patience
+                )
             except httpx.TransportError as error:
                 if last:
                     raise NoAnswerError(f"No answer from {self._url}: {_why(error)}.") from None

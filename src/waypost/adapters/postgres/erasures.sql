@@ -93,10 +93,10 @@ delete from list_members where tenant_id = $1 and recipient_id = $2
 
 -- name: waiting_to_move
 -- tenant: row
--- Messages to the merged one that still wait; locked, so that no worker takes one with the old key.
+-- Messages to the merged one that still wait. A worker that takes one meanwhile has the old key to it, which stays.
 select n.id, n.address_id, n.payload, n.secrets from queue q
 join notifications n on n.tenant_id = q.tenant_id and n.id = q.id and n.retention = q.retention
-where n.tenant_id = $1 and n.recipient_id = $2 and n.channel > 0 order by n.id for update of q
+where n.tenant_id = $1 and n.recipient_id = $2 and n.channel > 0 order by n.id
 
 -- name: move_waiting
 -- tenant: row
