@@ -41,6 +41,9 @@ _SPOKEN_BY_OTHERS = {"work": "entering a tenant within a transaction is the same
 _ENDPOINTS_WITHOUT_SLICE: dict[str, str] = {
     "settings_limits": "what a tenant lets out, counted by delivery",
     "webhooks": "the tenants' side of the outbox, which is a word of ours",
+    "events": "what triggers are told",
+    "timers": "what triggers have planned",
+    "seen": "what ends an escalation, under the path of its notification",
 }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from waypost.api.metrics import HttpMetrics
+from waypost.bootstrap.event_metrics import EventMetrics
 from waypost.bootstrap.submit_metrics import SubmitMetrics
 from waypost.kernel.telemetry import ACTIONS, METRICS
 from waypost.workers.metrics import WorkerMetrics
@@ -40,6 +41,7 @@ def test_every_metric_of_the_catalogue_exists_and_no_other() -> None:
     registry = CollectorRegistry()
     HttpMetrics(registry)
     SubmitMetrics(registry)
+    EventMetrics(registry)
     WorkerMetrics(registry)
     made = {
         f"{family.name}_total" if family.type == "counter" else family.name: family.type

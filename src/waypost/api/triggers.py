@@ -165,16 +165,21 @@ _NEW: Final = {
     "subject_key": "$.data.booking_id",
     "throttle": {"max": 1, "per": "1h"},
 }
-_TRIGGER: Final[dict[str, object]] = {
-    **_NEW,
-    "id": "trg_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q",
-    "key": "booking.created:reminder:email",
-    "scope": "tenant",
-    "overridden": False,
-    "version": 1,
-    "created_at": "2026-01-15T12:00:00Z",
-    "updated_at": "2026-01-15T12:00:00Z",
-}
+_TRIGGER: Final[dict[str, object]] = msgspec.to_builtins(
+    msgspec.convert(
+        {
+            **_NEW,
+            "id": "trg_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q",
+            "key": "booking.created:reminder:email",
+            "scope": "tenant",
+            "overridden": False,
+            "version": 1,
+            "created_at": "2026-01-15T12:00:00Z",
+            "updated_at": "2026-01-15T12:00:00Z",
+        },
+        TriggerView,
+    )
+)
 _CODES: Final = (
     "conflicting",
     "duplicate",

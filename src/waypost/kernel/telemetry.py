@@ -46,19 +46,19 @@ METRICS: Final[Mapping[str, Metric]] = {
         kind="histogram", where="both", sentence="Time of a submit: resolve, check, gate, queue."
     ),
     "waypost_events_total": Metric(
-        kind="counter", where="both", sentence="Events, by what became of them.", labels=("outcome",)
+        kind="counter", where="both", sentence="Events, by what became of them.", labels=("result",)
     ),
     "waypost_events_pulled_total": Metric(
         kind="counter",
         where="worker",
         sentence="Messages pulled from streams: taken in, to be tried again, or given up.",
-        labels=("outcome",),
+        labels=("result",),
     ),
     "waypost_timers_total": Metric(
         kind="counter",
         where="worker",
         sentence="What became of due timers: the state, and the reason where one was skipped.",
-        labels=("state", "reason"),
+        labels=("status", "reason"),
     ),
     "waypost_timer_tick_seconds": Metric(
         kind="histogram", where="worker", sentence="Time to fire all timers that were due."
