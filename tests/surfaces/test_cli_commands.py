@@ -177,6 +177,27 @@ def test_mailbox_is_listed_and_shown_as_it_came(stub: Stub, run) -> None:
     assert run("mailbox", "list").stdout == "The mailbox is empty.\n"
 
 
+def test_webhooks_are_made_listed_tested_and_replayed(stub: Stub, run) -> None:
+    at = "2026-01-15T12:00:00Z"
+    endpoint = {"id": "whe_1", "url": "https://example.com/h", "events": ["*"], "description": "", "status": "enabled",
+                "version": 1, "created_at": at, "updated_at": at}  # fmt: skip
+    delivery = {"id": "whd_1", "event_id": "evt_1", "type": "webhook_endpoint.test", "occurred_at": at,
+                "status": "waiting", "created_at": at, "attempts": []}  # fmt: skip
+    stub.answers["POST", "/v1/webhook-endpoints"] = (201, {"id": "whe_1", "secret": "whsec_x"})
+    stub.answers["GET", "/v1/webhook-endpoints"] = (200, {"items": [endpoint], "next": None})
+    stub.answers["POST", "/v1/webhook-endpoints/whe_1/test"] = (202, delivery)
+    stub.answers["GET", "/v1/webhook-endpoints/whe_1/deliveries"] = (200, {"items": [delivery], "next": None})
+    replay = {"id": "whr_1", "from": at, "to": at, "status": "running", "deliveries": 0}
+    stub.answers["POST", "/v1/webhook-endpoints/whe_1/replay"] = (202, replay)
+    made = run("webhooks", "create", "https://example.com/h", "--event", "notification.*", "--json")
+    assert json.loads(made.stdout)["secret"] == "whsec_x"
+    assert "https://example.com/h" in run("webhooks", "list").stdout
+    assert json.loads(run("webhooks", "test", "whe_1", "--json").stdout)["id"] == "whd_1"
+    assert "webhook_endpoint.test" in run("webhooks", "deliveries", "whe_1", "--status", "waiting").stdout
+    begun = run("webhooks", "replay", "whe_1", "--from", "2026-01-15T12:00:00", "--json")
+    assert json.loads(begun.stdout)["status"] == "running"
+
+
 def test_what_is_not_there_has_its_exit_code(run) -> None:
     done = run("mailbox", "show", "mbx_none")
     assert done.returncode == 66

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from waypost.kernel.clock import Clock
-from waypost.kernel.ids import mint_at
+from waypost.kernel.ids import mint_at, moment_of
 from waypost.kernel.work import Transaction, Work
 from waypost.outbox.deliveries import new_delivery
 from waypost.outbox.model import WEBHOOKS, Told
@@ -16,8 +16,8 @@ from waypost.outbox.ports import DeliveryStore, EndpointStore, RelayTelemetry, U
 
 _BATCHES: Final = 20
 _REPLAYED_AT_ONCE: Final = 2_000
-_STRAGGLERS: Final = timedelta(minutes=10)
-"""How far places in the outbox and times may disagree: rows get their place when they are written, not committed."""
+_STRAGGLERS: Final = timedelta(hours=1)
+"""How far places in the outbox and times may disagree: writers hold places in stock."""
 
 
 class Expand:
@@ -58,7 +58,7 @@ class Expand:
             rows = await self._unread.between(tx, replay.position, _REPLAYED_AT_ONCE)
             wanted = [told for told in rows if replay.since <= told.at < replay.until]
             added = await self._deliver(tx, wanted, self._clock.now(), only=replay.endpoint_id)
-            beyond = bool(rows) and min(told.at for told in rows) > replay.until + _STRAGGLERS
+            beyond = bool(rows) and min(told.at for told in rows) > moment_of(replay.id) + _STRAGGLERS
             step = replace(
                 replay,
                 position=rows[-1].row if rows else replay.position,
