@@ -363,3 +363,11 @@ async def test_tenants_do_not_see_each_others_events(acme: Any, globex: Any, rem
         ("POST", f"/v1/timers/{taken['timers'][0]['id']}/cancel"),
     ]:
         assert (await globex(method, path)).status_code == 404
+
+
+async def test_erasing_someone_ends_what_was_planned_for_them(acme: Any, reminder: str) -> None:
+    await trigger(acme, offset="30d")
+    taken = await acme.ok("POST", "/v1/events", event(guest=guest(), booking_id="b"))
+    await acme.ok("DELETE", "/v1/recipients/user-1")
+    timer = await acme.ok("GET", f"/v1/timers/{taken['timers'][0]['id']}")
+    assert (timer["state"], timer["reason"]) == ("cancelled", "recipient_erased")

@@ -37,8 +37,8 @@ class Submit:
         delivery: DeliveryStore,
         keeper: Keeper,
         telemetry: SubmitTelemetry,
+        escalation: Escalation,
         clock: Clock,
-        escalation: Escalation | None = None,
     ) -> None:
         self._contents = contents
         self._resolver = resolver
@@ -71,7 +71,7 @@ class Submit:
         await self._gate(tx, going(intents), request_id, now)
         await self._keeper.keep(tx, None if part_of else scope.key_id, request_id, going(intents), now)
         for intent in intents:
-            if intent.command.routing is Routing.UNTIL_SEEN and self._escalation is not None:
+            if intent.command.routing is Routing.UNTIL_SEEN:
                 await self._escalation.begin(tx, intent.command, _first_steps(intent))
         answers = [_answer_of(intent) for intent in intents]
         accepted = [answer for answer in answers if isinstance(answer, Accepted)]

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from random import Random
 from typing import Any
 
 import pytest
@@ -372,3 +373,31 @@ async def test_cancelling_the_message_cancels_what_would_follow(bureau: Any, tel
     assert await bureau.firing.tick() == 1
     assert (await only_timer(bureau))["reason"] == "by_request"
     assert await bureau.count("notifications") == 1
+
+
+async def test_any_interleaving_of_events_gives_the_same_timers(bureau: Any, tell: Tell) -> None:
+    """Created, moved twice and cancelled or not, all at once and in any order: only what happened when counts."""
+    await bureau.trigger(anchor="$.data.start", subject_key="$.data.booking")
+    for key, kind, field in (("m", "changed", "reschedules"), ("c", "cancelled", "cancels")):
+        await bureau.trigger(key=key, event_type=kind, template=None, recipient=None, **{field: "$.data.booking"})
+    first = datetime.now(UTC).replace(microsecond=0) + timedelta(days=5)
+    told = [("t", 0, 0), ("changed", 10, 3), ("cancelled", 20, None), ("changed", 30, 7), ("changed", 5, 9)]
+    for turn in range(8):
+        events = [
+            replace(
+                tell(1, kind, minutes, booking=f"b-{turn}")
+                if days is None
+                else tell(1, kind, minutes, booking=f"b-{turn}", start=(first + timedelta(days=days)).isoformat()),
+                id=f"{turn}-{number}",
+            )
+            for number, (kind, minutes, days) in enumerate(told)
+        ]
+        Random(turn).shuffle(events)
+        if turn % 2:
+            await asyncio.gather(*(bureau.take(event) for event in events))
+        else:
+            for event in events:
+                await bureau.take(event)
+    rows = await bureau.admin.fetch("select state, due, moved_at is not null as moved from timers")
+    assert {tuple(row) for row in rows} == {("waiting", first + timedelta(days=7), True)}
+    assert len(rows) == 8
