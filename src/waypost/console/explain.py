@@ -23,7 +23,7 @@ _ASKS: Final = {
     "consent": "Is there consent?",
     "quiet_hours": "Is it outside quiet hours?",
     "frequency_cap": "Have they had few enough lately?",
-    "rate_limits": "Is there room within the limits?",
+    "rate_limit": "Is there room within the limits?",
     "sender_capacity": "Has the sender room?",
 }
 

@@ -235,7 +235,7 @@ def test_the_rules_stand_in_the_order_of_the_design() -> None:
         "consent",
         "quiet_hours",
         "frequency_cap",
-        "rate_limits",
+        "rate_limit",
         "sender_capacity",
     ]
     names = [rule.name for rule in RULES]
