@@ -128,7 +128,6 @@ class PgInboxFeed:
             place = (tx.tenant_id, row["inbox_id"], recipient_id)
             done = await connection.execute(_UPKEEP["forget_items"], *place)
             gone += int(done.rsplit(" ", 1)[-1])
-            await connection.execute(_UPKEEP["forget_watermarks"], *place)
             await connection.execute(_UPKEEP["forget_member"], *place)
         await connection.execute(_UPKEEP["forget_token_ends"], tx.tenant_id, recipient_id)
         return gone

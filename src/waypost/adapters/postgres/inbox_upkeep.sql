@@ -112,14 +112,9 @@ select inbox_id from inbox_members where tenant_id = $1 and recipient_id = $2 or
 -- All of a person's messages and receipts in one inbox.
 delete from inbox_items where tenant_id = $1 and inbox_id = $2 and recipient_id = $3
 
--- name: forget_watermarks
--- tenant: row
--- How far they had read.
-delete from inbox_watermarks where tenant_id = $1 and inbox_id = $2 and recipient_id = $3
-
 -- name: forget_member
 -- tenant: row
--- Their place in the inbox.
+-- Their place in the inbox, and with it how far they had read.
 delete from inbox_members where tenant_id = $1 and inbox_id = $2 and recipient_id = $3
 
 -- name: forget_token_ends

@@ -1322,6 +1322,7 @@ create table inbox_items (
     redacted_at     timestamptz,
     check (not public or content is null),
     foreign key (tenant_id, inbox_id, recipient_id) references inbox_members (tenant_id, inbox_id, recipient_id)
+        on delete cascade
 ) with (fillfactor = 80);
 create index inbox_items_own on inbox_items (tenant_id, inbox_id, recipient_id, post_id) where not public;
 create index inbox_items_of_post on inbox_items (tenant_id, inbox_id, post_id);
@@ -1343,6 +1344,7 @@ create table inbox_watermarks (
     public_upto  uuid not null,
     primary key (tenant_id, inbox_id, recipient_id, n),
     foreign key (tenant_id, inbox_id, recipient_id) references inbox_members (tenant_id, inbox_id, recipient_id)
+        on delete cascade
 );
 
 -- Until when the tokens of a person are void.
