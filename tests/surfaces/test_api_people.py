@@ -198,3 +198,27 @@ async def test_erasing_takes_all_that_was_merged_along(acme: Any, admin: Any, na
         assert (await acme.refused("GET", f"/v1/recipients/{name}"))[0] == 404
         assert (await acme.refused("PUT", f"/v1/recipients/{name}", {}))[:2] == (409, "recipient_erased")
         assert (await acme.ok("DELETE", f"/v1/recipients/{name}"))["id"] == certificate["id"]
+
+
+async def test_a_message_to_a_list_reaches_who_is_in_it(acme: Any, admin: Any) -> None:
+    content = {"subject": "s", "text": "t"}
+    await acme.ok("PUT", "/v1/lists/project-7", {})
+    for name in ("u1", "u2"):
+        await acme.ok("PUT", f"/v1/recipients/{name}", {"email": f"{name}@example.com"})
+    to = {"list": "project-7"}
+    assert (await acme.ok("POST", "/v1/notifications", {"to": to, "content": content}))["notifications"] == []
+    await acme.ok("POST", "/v1/lists/project-7/members", {"add": ["u1", "u2"]})
+    sent = await acme.ok("POST", "/v1/notifications", {"to": to, "content": content, "actor": "u2"})
+    assert [one["recipient_id"] for one in sent["notifications"]] == ["u1"]
+    for wrong in ({"list": "project-7", "id": "u1"}, ["u1", {"list": "project-7"}]):
+        assert (await acme.refused("POST", "/v1/notifications", {"to": wrong, "content": content}))[1] == "list_alone"
+    unknown = await acme.refused("POST", "/v1/notifications", {"to": {"list": "no"}, "content": content})
+    assert unknown == (422, "unknown_list", ["/to/list"])
+    await admin.execute(
+        "insert into waypost.recipients (tenant_id, id, external_id, kind, data_key, created_at, updated_at)"
+        " select 'acme', gen_random_uuid(), 'many-' || n, 'user', '', now(), now() from generate_series(1, 1000) n;"
+        " insert into waypost.list_members (tenant_id, list_id, recipient_id, added_at)"
+        " select 'acme', l.id, r.id, now() from waypost.lists l, waypost.recipients r where r.external_id ^@ 'many-'"
+    )
+    large = await acme.refused("POST", "/v1/notifications", {"to": to, "content": content})
+    assert large == (422, "list_too_large", ["/to/list"])

@@ -60,7 +60,8 @@ RoutingWord = Literal["all", "first", "until_seen"]
 
 
 class To(Shape):
-    """Someone to reach. With an id: merged into the recipient of that id, or made. Without: found by the address."""
+    """Someone to reach. With an id: merged into the recipient of that id, or made. Without: found by the address.
+    Or, with `list` alone, everyone in a list."""
 
     id: Annotated[str, Meta(description="Yours; letters, digits and `._:@|+=~-`.", examples=["user-42"])] | None = None
     email: Email | UnsetType | None = UNSET
@@ -68,6 +69,10 @@ class To(Shape):
     locale: Locale | UnsetType | None = UNSET
     timezone: Timezone | UnsetType | None = UNSET
     attributes: Attributes | UnsetType | None = UNSET
+    list_key: (
+        Annotated[str, Meta(max_length=100, description="The key of a list of up to 1,000.", examples=["project-7"])]
+        | None
+    ) = field(default=None, name="list")
 
 
 class NewNotification(Shape):
@@ -186,8 +191,10 @@ class ContentView(Shape):
 def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitCommand:
     if body.channel is not None and body.channels is not None:
         raise refuse("/channels", "channel_or_channels", "Give either `channel` or `channels`, not both.")
-    members = body.to if isinstance(body.to, list) else [body.to]
+    to_list = _list_of(body.to)
+    members = [] if to_list is not None else body.to if isinstance(body.to, list) else [body.to]
     return SubmitCommand(
+        to_list=to_list,
         to=tuple(_target(member) for member in members),
         to_is_list=isinstance(body.to, list),
         actor=body.actor,
@@ -219,6 +226,17 @@ def _after(text: str | None) -> timedelta | None:
     if duration is None:
         raise refuse("/after", "invalid_duration", "Write a duration such as `30d`, `2h`, `15m` or `10s`.")
     return duration.elapsed
+
+
+def _list_of(to: str | To | list[str | To]) -> str | None:
+    for member in to if isinstance(to, list) else ():
+        if isinstance(member, To) and member.list_key is not None:
+            raise refuse("/to", "list_alone", 'A list is given alone: `{"list": …}`.')
+    if not isinstance(to, To) or to.list_key is None:
+        return None
+    if to != To(list_key=to.list_key):
+        raise refuse("/to/list", "list_alone", 'A list is given alone: `{"list": …}`.')
+    return to.list_key
 
 
 def _target(member: str | To) -> Target:

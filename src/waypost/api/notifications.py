@@ -59,6 +59,9 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
         403: ["tenant_onboarding"],
         422: [
             *FIELD_CODES,
+            "list_alone",
+            "list_too_large",
+            "unknown_list",
             *CONTENT_CODES,
             "ambiguous_recipient",
             "before_send_at",

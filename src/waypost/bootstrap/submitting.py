@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.escalations import PgEscalationStore
+from waypost.adapters.postgres.lists import PgListStore
 from waypost.adapters.postgres.notifications import PgNotifications
 from waypost.adapters.postgres.outbox import PgOutbox
 from waypost.adapters.postgres.preferences import PgTopics
@@ -16,6 +17,7 @@ from waypost.notifications.keep import Keeper
 from waypost.notifications.ports import SubmitTelemetry
 from waypost.notifications.render_check import RenderCheck
 from waypost.notifications.submit import Submit
+from waypost.recipients.lists import ListKeys
 from waypost.recipients.people import People
 from waypost.recipients.resolve import Resolver
 from waypost.templates.ports import Renderer
@@ -53,6 +55,7 @@ def join_submit(
     submit = Submit(
         contents=ContentChooser(versions=versions, renderer=renderer, topics=PgTopics()),
         resolver=resolver,
+        lists=ListKeys(PgListStore()),
         rendering=RenderCheck(renderer),
         delivery=delivery,
         keeper=Keeper(store=notifications, delivery=delivery, outbox=PgOutbox(), clock=clock),

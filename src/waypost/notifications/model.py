@@ -51,6 +51,8 @@ class SubmitCommand:
     to: tuple[Target, ...]
     to_is_list: bool = True
     """Decides how a refusal points at a member: `/to/3/email` or `/to/email`."""
+    to_list: str | None = None
+    """The key of a list whose members are meant, in place of `to`."""
     actor: str | None = None
     """Who caused it, by the caller's id: left out where `to` names them."""
     channels: tuple[Channel, ...] = (Channel.EMAIL,)

@@ -64,7 +64,7 @@ def choose_timing(command: SubmitCommand, category: Category, now: datetime) -> 
 
 
 def _check_targets(command: SubmitCommand) -> Iterable[FieldError]:
-    if not command.to:
+    if not command.to and command.to_list is None:
         yield FieldError(pointer="/to", code="required", message="Name at least one recipient.")
     if len(command.to) > MOST_TARGETS:
         yield FieldError(

@@ -18,10 +18,12 @@ from waypost.notifications.choose import ContentChooser
 from waypost.notifications.drafts import Leg, draft
 from waypost.notifications.intent import Intent, going
 from waypost.notifications.keep import Keeper
+from waypost.notifications.list_members import name_members
 from waypost.notifications.model import Accepted, Routing, SubmitCommand
 from waypost.notifications.ports import Escalation, FirstStep, SubmitTelemetry
 from waypost.notifications.render_check import RenderCheck
 from waypost.notifications.rules import check_command
+from waypost.recipients.lists import ListKeys
 from waypost.recipients.model import Resolved
 from waypost.recipients.party import Party
 from waypost.recipients.resolve import Plan, Resolver
@@ -33,6 +35,7 @@ class Submit:
         *,
         contents: ContentChooser,
         resolver: Resolver,
+        lists: ListKeys,
         rendering: RenderCheck,
         delivery: DeliveryStore,
         keeper: Keeper,
@@ -48,6 +51,7 @@ class Submit:
         self._escalation = escalation
         self._telemetry = telemetry
         self._clock = clock
+        self._lists = lists
 
     async def __call__(self, tx: Transaction, scope: Scope, command: SubmitCommand) -> Accepted:
         answer = (await self.many(tx, scope, [command]))[0]
@@ -65,6 +69,7 @@ class Submit:
         begun, now = self._clock.monotonic(), self._clock.now()
         intents = [Intent(command) for command in commands]
         _check(intents, now)
+        await name_members(tx, self._lists, going(intents))
         await self._contents.choose(tx, going(intents), now)
         await self._resolve(tx, going(intents))
         request_id = part_of or mint(self._clock)
