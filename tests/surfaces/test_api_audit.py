@@ -9,7 +9,14 @@ import pytest
 
 AUDITED = "x-audited"
 CHANGES = {"post", "put", "patch", "delete"}
-NOT_ADMINISTRATIVE = {"send_notification", "cancel_notification", "cancel_request", "preview_version"}
+NOT_ADMINISTRATIVE = {
+    "preview_unsaved",
+    "lint_version",
+    "send_notification",
+    "cancel_notification",
+    "cancel_request",
+    "preview_version",
+}
 
 
 async def _recipient(acme: Any) -> None:

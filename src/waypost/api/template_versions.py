@@ -2,26 +2,19 @@
 
 from typing import Annotated, Final
 
-from msgspec import Meta, field
+from msgspec import Meta
 
 from waypost.api.endpoint import Call, Endpoint, Versioned, endpoint
-from waypost.api.shapes import JsonMap, Listing, NoBody, NoQuery, PageQuery, Shape
+from waypost.api.shapes import Listing, NoBody, NoQuery, PageQuery, Shape
 from waypost.api.template_shapes import (
     COMPILE_CODES,
     NO_TEMPLATE,
     NO_VERSION,
     WRITTEN_CODES,
-    DraftedView,
-    FindingView,
     NewVersion,
-    Semver,
-    VersionView,
     channel_of,
-    show_drafted,
-    show_findings,
-    show_version,
 )
-from waypost.api.templates import PREVIEW_CODES, RENDERED, PreviewQuestion, RenderedView, show_rendered
+from waypost.api.template_views import DraftedView, VersionView, show_drafted, show_version
 from waypost.kernel.tenancy import Permission
 from waypost.templates import drafting
 from waypost.templates.model import Provenance
@@ -32,29 +25,6 @@ _ONE: Final = f"{_VERSIONS}/{{semver}}"
 
 class Approver(Shape):
     approver: Annotated[str, Meta(description="The person who read it and stands for it.", examples=["Jane Roe"])]
-
-
-class DiffQuery(Shape):
-    before: Annotated[Semver, Meta(description="The version to compare from.")] = field(name="from")
-    after: Annotated[Semver, Meta(description="The version to compare to.")] = field(name="to")
-
-
-class ChangeView(Shape):
-    pointer: str
-    before: JsonMap | list[str] | str | None
-    after: JsonMap | list[str] | str | None
-    unified: str | None
-
-
-class DiffView(Shape):
-    before: str = field(name="from")
-    after: str = field(name="to")
-    changes: list[ChangeView]
-    unified: Annotated[str, Meta(description="All changes as one patch to read.")]
-
-
-class LintView(Shape):
-    findings: list[FindingView]
 
 
 _LOCALE: Final = {
@@ -81,6 +51,7 @@ _VERSION: Final[dict[str, object]] = {
     "created_at": "2026-01-15T12:00:00Z",
     "published_at": None,
 }
+_NOTHING_FOUND: Final[list[object]] = []
 _SEMVER_CODES: Final = ["invalid_semver", "semver_taken", "semver_too_low", "invalid_reference"]
 
 
@@ -96,7 +67,7 @@ _SEMVER_CODES: Final = ["invalid_semver", "semver_taken", "semver_too_low", "inv
     audited=True,
     refusals={404: NO_TEMPLATE, 422: sorted({*WRITTEN_CODES, *_SEMVER_CODES})},
     body_example={"locales": {"en": {"subject": "Order {{ order }} is paid", "body": "<p>Thank you.</p>"}}},
-    answer_example=_VERSION | {"findings": []},
+    answer_example=_VERSION | {"findings": _NOTHING_FOUND},
 )
 async def create_version(call: Call[NewVersion, NoQuery]) -> Versioned:
     """Checked now in every locale, sent by nobody until it is published, and never changed. A variable marked
@@ -166,7 +137,7 @@ async def get_version(call: Call[NoBody, NoQuery]) -> VersionView:
         409: ["approval_needed", "illegal_transition"],
         422: [*COMPILE_CODES, "lint_failed", "missing_default_locale"],
     },
-    answer_example=_VERSION | {"state": "active", "published_at": "2026-01-15T12:00:00Z", "findings": []},
+    answer_example=_VERSION | {"state": "active", "published_at": "2026-01-15T12:00:00Z", "findings": _NOTHING_FOUND},
 )
 async def publish_version(call: Call[NoBody, NoQuery]) -> Versioned:
     """Sent from now on. What was accepted before is sent with the version it was accepted with. Layouts and partials
@@ -226,85 +197,6 @@ async def approve_version(call: Call[Approver, NoQuery]) -> VersionView:
     return show_version(approved)
 
 
-@endpoint(
-    "POST",
-    f"{_ONE}/preview",
-    Permission.TEMPLATES_READ,
-    summary="Try out a version",
-    body=PreviewQuestion,
-    answer=RenderedView,
-    refusals={404: NO_VERSION, 422: PREVIEW_CODES},
-    body_example={"variables": {"order": 7}, "locale": "en"},
-    answer_example=RENDERED,
-)
-async def preview_version(call: Call[PreviewQuestion, NoQuery]) -> RenderedView:
-    """With variables or a sample, for anyone or for a real recipient. Nothing is sent and nothing is stored."""
-    shown = await call.app.templates.preview.stored(
-        call.tx, call.scope, call.path["key"], channel_of(call), call.path["semver"], call.body.whom()
-    )
-    return show_rendered(shown)
-
-
-@endpoint(
-    "POST",
-    f"{_ONE}/lint",
-    Permission.TEMPLATES_READ,
-    summary="Look for what should be mended",
-    answer=LintView,
-    refusals={404: NO_VERSION, 422: COMPILE_CODES},
-    answer_example={
-        "findings": [
-            {
-                "level": "warning",
-                "pointer": "/locales/en/subject",
-                "code": "long_subject",
-                "message": "Is longer than 78 characters; most people see half of that.",
-            }
-        ]
-    },
-)
-async def lint_version(call: Call[NoBody, NoQuery]) -> LintView:
-    """Errors keep a version from being published, warnings do not."""
-    findings = await call.app.templates.drafts.lint(
-        call.tx, call.scope, call.path["key"], channel_of(call), call.path["semver"]
-    )
-    return LintView(findings=show_findings(findings))
-
-
-@endpoint(
-    "GET",
-    "/v1/templates/{key}/{channel}/diff",
-    Permission.TEMPLATES_READ,
-    summary="Compare two versions",
-    query=DiffQuery,
-    answer=DiffView,
-    refusals={404: NO_VERSION},
-    answer_example={
-        "from": "1.0.0",
-        "to": "1.1.0",
-        "changes": [
-            {"pointer": "/locales/en/subject", "before": "Paid", "after": "Your order is paid", "unified": "…"}
-        ],
-        "unified": "…",
-    },
-)
-async def diff_versions(call: Call[NoBody, DiffQuery]) -> DiffView:
-    """Field by field and as text."""
-    query = call.query
-    found = await call.app.templates.drafts.compare(
-        call.tx, call.scope, call.path["key"], channel_of(call), query.before, query.after
-    )
-    return DiffView(
-        before=found.before.semver,
-        after=found.after.semver,
-        changes=[
-            ChangeView(pointer=each.pointer, before=each.before, after=each.after, unified=each.unified)  # pyright: ignore[reportArgumentType] — plain JSON
-            for each in found.changes
-        ],
-        unified=found.unified,
-    )
-
-
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     create_version,
     list_versions,
@@ -312,7 +204,4 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     publish_version,
     archive_version,
     approve_version,
-    preview_version,
-    lint_version,
-    diff_versions,
 )

@@ -1,60 +1,22 @@
 """Templates: made, read, listed, changed and archived. What they say is in their versions (`template_versions`)."""
 
-from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Final
 
-from msgspec import UNSET, Meta
+from msgspec import UNSET
 
 from waypost.api.endpoint import Call, Endpoint, Versioned, endpoint
-from waypost.api.shapes import JsonMap, Listing, NoBody, NoQuery, Shape
+from waypost.api.shapes import Listing, NoBody, NoQuery
 from waypost.api.template_shapes import (
-    COMPILE_CODES,
     NO_TEMPLATE,
-    WRITTEN_CODES,
-    FindingView,
-    Locale,
     NewTemplate,
     TemplateChange,
     TemplateQuery,
-    TemplateView,
-    WrittenShape,
     channel_of,
-    show_findings,
-    show_template,
 )
+from waypost.api.template_views import TemplateView, show_template
 from waypost.kernel.tenancy import Permission
 from waypost.kernel.vocabulary import CATEGORIES, CHANNELS
 from waypost.templates import catalog
-from waypost.templates.model import Direction
-from waypost.templates.preview import For, Shown
-
-
-class PreviewQuestion(Shape, kw_only=True):
-    """For whom to show it."""
-
-    variables: Annotated[JsonMap, Meta(description="The version's first sample without them.")] | None = None
-    sample: Annotated[str, Meta(description="One of the version's samples; `variables` go above it.")] | None = None
-    recipient: Annotated[str, Meta(description="Someone real, by your id.")] | None = None
-    locale: Annotated[Locale, Meta(description="Without it, the recipient's or the default.")] | None = None
-
-    def whom(self) -> For:
-        return For(variables=self.variables, sample=self.sample, recipient=self.recipient, locale=self.locale)
-
-
-class UnsavedPreview(PreviewQuestion, kw_only=True):
-    version: WrittenShape
-
-
-class RenderedView(Shape):
-    locale: Annotated[str, Meta(description="Of the content that was chosen.")]
-    direction: Direction
-    subject: str
-    preheader: str | None
-    html: str | None
-    text: str
-    json: str | None
-    findings: list[FindingView]
-
 
 TEMPLATE: Final = {
     "id": "tpl_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q",
@@ -72,24 +34,6 @@ TEMPLATE: Final = {
     "published_at": None,
     "archived_at": None,
 }
-RENDERED: Final[Mapping[str, object]] = {
-    "locale": "en",
-    "direction": "ltr",
-    "subject": "Order 7 is paid",
-    "preheader": None,
-    "html": "<p>Thank you.</p>",
-    "text": "Thank you.",
-    "json": None,
-    "findings": [],
-}
-PREVIEW_CODES: Final = [
-    *COMPILE_CODES,
-    "invalid_locale",
-    "invalid_variables",
-    "unknown_locale",
-    "unknown_recipient",
-    "unknown_sample",
-]
 _TOPIC_CODES: Final = ["invalid_key", "topic_mismatch", "unknown_topic"]
 
 
@@ -216,47 +160,10 @@ async def archive_template(call: Call[NoBody, NoQuery]) -> Versioned:
     return Versioned(body=show_template(archived), version=archived.revision)
 
 
-@endpoint(
-    "POST",
-    "/v1/templates/{key}/{channel}/preview",
-    Permission.TEMPLATES_READ,
-    summary="Try out what is not stored yet",
-    body=UnsavedPreview,
-    answer=RenderedView,
-    refusals={404: NO_TEMPLATE, 422: sorted({*WRITTEN_CODES, *PREVIEW_CODES})},
-    body_example={
-        "version": {"locales": {"en": {"subject": "Order {{ order }}", "body": "<p>Thank you.</p>"}}},
-        "variables": {"order": 7},
-    },
-    answer_example=RENDERED,
-)
-async def preview_unsaved(call: Call[UnsavedPreview, NoQuery]) -> RenderedView:
-    """Nothing is sent and nothing is stored."""
-    shown = await call.app.templates.preview.unsaved(
-        call.tx, call.scope, call.path["key"], channel_of(call), call.body.version.written(), call.body.whom()
-    )
-    return show_rendered(shown)
-
-
-def show_rendered(shown: Shown) -> RenderedView:
-    parts = shown.parts
-    return RenderedView(
-        locale=shown.locale,
-        direction=shown.direction,
-        subject=parts.subject,
-        preheader=parts.preheader,
-        html=parts.html,
-        text=parts.text,
-        json=parts.json,
-        findings=show_findings(shown.findings),
-    )
-
-
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     create_template,
     list_templates,
     get_template,
     change_template,
     archive_template,
-    preview_unsaved,
 )
