@@ -15,8 +15,7 @@ NOT_ADMINISTRATIVE = {
     "send_notification",
     "cancel_notification",
     "cancel_request",
-    "preview_version",
-}
+    "preview_version", "verify_erasure"}
 
 
 async def _recipient(acme: Any) -> None:
@@ -29,6 +28,20 @@ async def _address(acme: Any) -> str:
 
 
 WORDS = {"locales": {"en": {"subject": "s", "body": "t {{ unsubscribe_url }}", "format": "text"}}}
+
+
+async def _two(acme: Any) -> None:
+    await _recipient(acme)
+    await acme.ok("PUT", "/v1/recipients/u2", {"tags": ["a"]})
+
+
+async def _list(acme: Any) -> None:
+    await _recipient(acme)
+    await acme.ok("PUT", "/v1/lists/team", {})
+
+
+async def _job(acme: Any) -> str:
+    return (await acme.ok("POST", "/v1/exports", {"kind": "recipients"}))["id"]
 
 
 async def _template(acme: Any) -> None:
@@ -63,6 +76,18 @@ SCENES: dict[str, tuple[Callable[[Any], Awaitable[Any]] | None, str, str, Any]] 
     "change_recipient": (_recipient, "PATCH", "/v1/recipients/u1", {"locale": "en"}),
     "erase_recipient": (_recipient, "DELETE", "/v1/recipients/u1", None),
     "revoke_address": (_address, "DELETE", "/v1/recipients/u1/addresses/{made}", None),
+    "add_address": (_recipient, "POST", "/v1/recipients/u1/addresses", {"channel": "email", "address": "b@example.com"}),
+    "change_address": (_address, "PATCH", "/v1/recipients/u1/addresses/{made}", {"verified": True}),
+    "merge_recipient": (_two, "POST", "/v1/recipients/u1/merge", {"from": "u2"}),
+    "set_tags": (_recipient, "PUT", "/v1/recipients/u1/tags", {"tags": ["x"]}),
+    "add_tags": (_recipient, "POST", "/v1/recipients/u1/tags", {"tags": ["x"]}),
+    "remove_tag": (_two, "DELETE", "/v1/recipients/u2/tags/a", None),
+    "put_list": (None, "PUT", "/v1/lists/team", {}),
+    "remove_list": (_list, "DELETE", "/v1/lists/team", None),
+    "change_members": (_list, "POST", "/v1/lists/team/members", {"add": ["u1"]}),
+    "start_import": (None, "POST", "/v1/imports", b"id,email\nu9,ada@example.com\n"),
+    "start_export": (None, "POST", "/v1/exports", {"kind": "recipients"}),
+    "cancel_job": (_job, "POST", "/v1/jobs/{made}/cancel", None),
     "create_template": (None, "POST", "/v1/templates", {"key": "hello", "name": "Hello", "category": "marketing"}),
     "create_version": (
         _template,
@@ -105,7 +130,8 @@ async def test_the_change_leaves_a_row_that_says_who_did_it(
     made = await arrange(acme) if arrange else None
     caller = platform if "/v1/tenants" in path else acme
     before = {row["id"] for row in await admin.fetch("select id from audit")}
-    answer = await caller(method, path.format(made=made), body)
+    more = {"headers": {"Content-Type": "text/csv"}} if isinstance(body, bytes) else {}
+    answer = await caller(method, path.format(made=made), body, **more)
     assert answer.is_success, answer.text
     rows = [row for row in await admin.fetch("select * from audit") if row["id"] not in before]
     assert rows

@@ -12,13 +12,14 @@ import pytest
 
 ULID = "01KF0M7Q8Z6Y5X4W3V2T1S0R9Q"
 ABSENT = {
+    **dict.fromkeys(("jobs", "imports", "exports"), f"job_{ULID}"),
     "notifications": f"ntf_{ULID}", "requests": f"req_{ULID}", "api-keys": f"key_{ULID}", "suppressions": f"sup_{ULID}",
     "mailbox": f"mbx_{ULID}", "webhook-endpoints": f"whe_{ULID}", "triggers": f"trg_{ULID}",
     "timers": f"tmr_{ULID}", "events": f"evf_{ULID}", "recipients": "nobody-here", "tenants": "nobody-here",
 }  # fmt: skip
 WORDS = {"locales": {"en": {"subject": "s", "body": "hush", "format": "text"}}}
 # What makes something of the id it is given, and so never says that it is unknown.
-MAKES = {"put_recipient", "put_inbox"}
+MAKES = {"put_recipient", "put_list", "put_inbox"}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,11 @@ def belongings(fortress: Any, wall_b: Any) -> dict[str, str]:
                                              "occurred_at": "2026-01-15T12:00:00Z"})  # fmt: skip
     wall_b.ok("PUT", "/v1/inboxes/b-inbox", {"title": "hush"})
     post = wall_b.ok("POST", "/v1/inboxes/b-inbox/posts", {"audience": {"kind": "everyone"}, "title": "hush"})
+    wall_b.ok("PUT", "/v1/lists/b-only", {})
+    job = wall_b.ok("POST", "/v1/exports", {"kind": "recipients"})
     return {
+        "tag": "hush",
+        **dict.fromkeys(("jobs", "imports", "exports"), job["id"]),
         "inbox": "b-inbox",
         "post": post["id"],
         "triggers": trigger["id"],
