@@ -46,6 +46,8 @@ class Limits:
     in_flight: int = 512
     """Requests being answered at a time."""
     bulk_bytes: int = BULK_BYTES
+    bulk_seconds: float = 55.0
+    """For the handler of many items: within what the database grants a transaction."""
     bulks: int = BULKS_AT_ONCE
     """Of those paths that take many items, requests being read or answered at a time."""
     file_bytes: int = UPLOAD_BYTES
@@ -206,7 +208,8 @@ class Limited:
     async def _answer(self, body: bytes, scope: HTTPScope, receive: Receive, send: Send) -> None:
         given = False
         started = False
-        deadline = asyncio.timeout(self._limits.handler_seconds)
+        is_bulk = scope["path"] in self._bulk_paths
+        deadline = asyncio.timeout(self._limits.bulk_seconds if is_bulk else self._limits.handler_seconds)
 
         async def receive_whole() -> HTTPReceiveMessage:
             nonlocal given

@@ -97,11 +97,11 @@ def draft(
     command: SubmitCommand,
     leg: Leg,
     person: Resolved,
+    words: Words,
     verdict: Verdict,
     now: datetime,
 ) -> Draft:
     notification_id, chosen = mint_at(now), leg.chosen
-    words = chosen.words_for(tenant_id, person, command)
     context = words.context
     secrets = {name: context.pop(name) for name in chosen.secret_names if name in context}
     payload = Payload(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from waypost.kernel.errors import Refused
-from waypost.notifications.drafts import Draft, Leg
+from waypost.notifications.drafts import Draft, Leg, Words
 from waypost.notifications.model import Accepted, SubmitCommand
 from waypost.recipients.model import Resolved
 
@@ -17,6 +17,8 @@ class Intent:
     legs: Sequence[Leg] = ()
     people: Sequence[Sequence[Resolved]] = ()
     """Each person as seen from each leg: with the address that its channel uses."""
+    words: Sequence[Sequence[Words]] = ()
+    """What each person is told on each leg."""
     drafts: list[Draft] = field(default_factory=list[Draft])
     answer: Accepted | Refused | None = None
 

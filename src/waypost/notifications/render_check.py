@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from waypost.kernel.errors import FieldError, Refused, refuse
 from waypost.kernel.work import Transaction
-from waypost.notifications.drafts import Chosen
+from waypost.notifications.drafts import Words
 from waypost.notifications.intent import Intent
 from waypost.notifications.model import SubmitCommand
 from waypost.recipients.model import Resolved
@@ -16,24 +16,35 @@ class RenderCheck:
         self._renderer = renderer
 
     async def check(self, tx: Transaction, intents: Sequence[Intent]) -> None:
+        put_into_words(tx.tenant_id, intents)
         trials = [
-            (intent, leg.chosen, seen[place])
+            (intent, words, person)
             for intent in intents
-            for seen in intent.people
-            for place, leg in enumerate(intent.legs)
+            for seen, said in zip(intent.people, intent.words, strict=True)
+            for person, words in zip(seen, said, strict=True)
         ]
         if not trials:
             return
-        jobs = [_job(tx.tenant_id, intent.command, chosen, person) for intent, chosen, person in trials]
+        jobs = [_job(tx.tenant_id, words, person) for _, words, person in trials]
         answers = await self._renderer.render(jobs)
-        for (intent, chosen, person), job, answer in zip(trials, jobs, answers, strict=True):
+        for (intent, words, person), job, answer in zip(trials, jobs, answers, strict=True):
             if intent.answer is None and isinstance(answer, RenderFailure):
-                mentioned = chosen.words_for(tx.tenant_id, person, intent.command).wording.mentioned
-                intent.refuse(_refused(intent.command, job, mentioned, person, answer))
+                intent.refuse(_refused(intent.command, job, words.wording.mentioned, person, answer))
 
 
-def _job(tenant_id: str, command: SubmitCommand, chosen: Chosen, person: Resolved) -> RenderJob:
-    words = chosen.words_for(tenant_id, person, command)
+def put_into_words(tenant_id: str, intents: Sequence[Intent]) -> None:
+    """What each person is told on each leg."""
+    for intent in intents:
+        intent.words = [
+            [
+                leg.chosen.words_for(tenant_id, person, intent.command)
+                for leg, person in zip(intent.legs, seen, strict=True)
+            ]
+            for seen in intent.people
+        ]
+
+
+def _job(tenant_id: str, words: Words, person: Resolved) -> RenderJob:
     return RenderJob(
         tenant_id=tenant_id,
         version_id=words.wording.id,

@@ -21,7 +21,7 @@ from waypost.notifications.keep import Keeper
 from waypost.notifications.list_members import name_members
 from waypost.notifications.model import Accepted, Routing, SubmitCommand
 from waypost.notifications.ports import Escalation, FirstStep, SubmitTelemetry
-from waypost.notifications.render_check import RenderCheck
+from waypost.notifications.render_check import RenderCheck, put_into_words
 from waypost.notifications.rules import check_command
 from waypost.recipients.lists import ListKeys
 from waypost.recipients.model import Resolved
@@ -94,12 +94,15 @@ class Submit:
                 break
             intents = standing
         try:
-            await self._resolver.bring_in(tx, plan)
+            someone_else = await self._resolver.bring_in(tx, plan)
         except Refused as refusal:
             if len(intents) > 1:
                 raise Unavailable("Someone changed these recipients at the same moment. Try again.") from refusal
             intents[0].refuse(refusal)
-        _see(going(intents), plan, tx.tenant_id)
+            return
+        if someone_else:
+            _see(intents, plan, tx.tenant_id)
+            put_into_words(tx.tenant_id, intents)
 
     async def _gate(self, tx: Transaction, intents: Sequence[Intent], request_id: UUID, now: datetime) -> None:
         asked = [
@@ -107,7 +110,7 @@ class Submit:
         ]
         verdicts = iter(await self._judge(tx, asked, now))
         for intent in intents:
-            for seen in intent.people:
+            for seen, words in zip(intent.people, intent.words, strict=True):
                 judged = [intent.command.withheld or verdict for verdict in [next(verdicts) for _ in intent.legs]]
                 for place in _chosen_legs(intent.command.routing, judged):
                     leg = intent.legs[place]
@@ -118,6 +121,7 @@ class Submit:
                             intent.command,
                             leg,
                             seen[place],
+                            words[place],
                             judged[place],
                             now,
                         )

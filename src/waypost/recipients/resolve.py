@@ -88,10 +88,15 @@ class Resolver:
                 return plan
             refused |= plan.refusals
 
-    async def bring_in(self, tx: Transaction, plan: Plan) -> None:
-        """Makes and changes the people of a plan. Refuses only what has become impossible since the look."""
+    async def bring_in(self, tx: Transaction, plan: Plan) -> bool:
+        """Makes and changes the people of a plan, and says whether any of them is another than planned. Refuses only
+        what has become impossible since the look."""
+        differs = False
         for found in await self._people.write(tx, plan.key, plan.planned):
-            plan.people[found.mention.external_id] = found.person
+            name = found.mention.external_id
+            differs = differs or plan.people[name] is not found.person
+            plan.people[name] = found.person
+        return differs
 
     async def resolve(
         self, tx: Transaction, targets: Sequence[Target], channel: Channel, *, is_list: bool = True
