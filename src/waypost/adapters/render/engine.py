@@ -59,6 +59,7 @@ def make_environment(speech: Speech | None = None) -> minijinja.Environment:
         environment.remove_filter(name)
     for name, speak in (speech or Speech()).filters().items():
         environment.add_filter(name, speak)
+    environment.add_filter("truncate", _truncate)
     return environment
 
 
@@ -103,6 +104,19 @@ class _JinjaTemplate:
             return self._marks.resolve(self._environment.render_template(self._part, **context))
         except RENDER_ERRORS as error:
             raise refusal_of(error, part=self._part, source=self._source, context=context) from None
+
+
+def _truncate(value: object, length: object = 255, killwords: object = None, end: object = "...") -> str:
+    """As Jinja has it, and the engine's own has not: the length may stand alone."""
+    if value is None:
+        raise Unsuitable("gives `truncate` a value that is missing", is_missing=True)
+    if not isinstance(length, int) or length < 0:
+        raise Unsuitable("gives `truncate` a length that is none")
+    text, tail = str(value), str(end)
+    if len(text) <= length:
+        return text
+    kept = text[: max(0, length - len(tail))]
+    return (kept if killwords else kept.rpartition(" ")[0] or kept) + tail
 
 
 def _as_it_is(value: object) -> object:
