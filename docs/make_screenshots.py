@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import asyncpg
+from consent_pictures import take_consent
 from inbox_pictures import take_inbox
 from playwright.async_api import Browser, Page, async_playwright
 
@@ -191,6 +192,7 @@ async def take_pictures(url: str, key: str, message: str) -> None:
         await picture(page, f"{url}/recipients/ada-lovelace", "recipient")
         await picture(page, f"{url}/templates/order-packed/email", "template")
         await picture(page, f"{url}/templates/order-packed/email/edit", "template-edit")
+        await take_consent(browser, page, url, key, IMAGES)
         await page.context.close()
         page = await signed_in(browser, url, key, "dark", 390, 844)
         await picture(page, f"{url}/messages", "messages-phone")
