@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from waypost.kernel.durations import instant_of
 from waypost.preferences.model import QuietHours
 
 _DAY: Final = timedelta(days=1)
@@ -72,20 +73,4 @@ def _end_of_window(quiet: QuietHours, zone: tzinfo, now: datetime) -> datetime |
 
 
 def _instant(zone: tzinfo, day: date, minutes: int) -> datetime:
-    wall = datetime.combine(day, time(minutes // 60, minutes % 60))
-    first = wall.replace(tzinfo=zone).astimezone(UTC)
-    if first.astimezone(zone).replace(tzinfo=None) == wall:
-        return first
-    # It does not exist: the clocks were put forward somewhere between the two readings of it.
-    before, after = wall.replace(tzinfo=zone, fold=1).astimezone(UTC), first
-    offset = after.astimezone(zone).utcoffset()
-    while after - before > timedelta(seconds=1):
-        middle = before + (after - before) // 2
-        middle = middle.replace(microsecond=0)
-        if middle in (before, after):
-            break
-        if middle.astimezone(zone).utcoffset() == offset:
-            after = middle
-        else:
-            before = middle
-    return after
+    return instant_of(datetime.combine(day, time(minutes // 60, minutes % 60)), zone)
