@@ -27,7 +27,7 @@ _IDLE: Final = 1.0
 _TROUBLE: Final = 2.0
 _REGISTER_EVERY: Final = 3600.0
 _SILENT: Final = timedelta(days=7)
-_PLACES: Final = 64
+_PLACES: Final = 256
 _PLACES_PER_TENANT: Final = 8
 _PLACES_PER_ENDPOINT: Final = 2
 _ROUND_OF_LANES: Final = 200

@@ -62,6 +62,7 @@ async def test_the_relay_s_statements_touch_what_they_need(hall: Any, crowded: U
         ("webhook_deliveries", "book", ("acme", crowded, NOW, True, NOW)),
         ("webhook_deliveries", "attempts", ("acme", [delivery])),
         ("webhook_deliveries", "page", ("acme", crowded, UUID(int=2**128 - 1), None, 51)),
+        ("webhook_deliveries", "page_undelivered", ("acme", crowded, UUID(int=2**128 - 1), "failed", 51)),
     ]
     for stem, name, arguments in asked:
         for node in await explain(hall, stem, name, *arguments):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import httpcore
 
 MOST_ANSWERED: Final = 64 * 1024
-_CONNECTIONS: Final = 200
+_CONNECTIONS: Final = 300
 _KEPT_OPEN: Final = 40
 _KEPT_SECONDS: Final = 20.0
 _CONNECT_SECONDS: Final = 10.0

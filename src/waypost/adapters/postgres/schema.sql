@@ -1046,6 +1046,8 @@ create table webhook_deliveries (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 create index webhook_deliveries_waiting on webhook_deliveries (tenant_id, endpoint_id, due) where state = 'waiting';
 create index webhook_deliveries_of_endpoint on webhook_deliveries (tenant_id, endpoint_id, id);
+-- Few among many: what people look for is what did not arrive.
+create index webhook_deliveries_undelivered on webhook_deliveries (tenant_id, endpoint_id, id) where state <> 'delivered';
 alter table webhook_deliveries add primary key (tenant_id, id);
 
 create table webhook_attempts (

@@ -64,7 +64,9 @@ class PgDeliveries:
         self, tx: Transaction, endpoint_id: UUID, state: str | None, before: UUID | None, limit: int
     ) -> Sequence[DeliveryLog]:
         connection = connection_of(tx)
-        rows = await connection.fetch(_SQL["page"], tx.tenant_id, endpoint_id, before or _AFTER_ALL, state, limit)
+        undelivered = state in (DeliveryState.WAITING, DeliveryState.FAILED)
+        statement = _SQL["page_undelivered"] if undelivered else _SQL["page"]
+        rows = await connection.fetch(statement, tx.tenant_id, endpoint_id, before or _AFTER_ALL, state, limit)
         made: dict[UUID, list[Attempt]] = {row["id"]: [] for row in rows}
         for row in await connection.fetch(_SQL["attempts"], tx.tenant_id, list(made)):
             made[row["delivery_id"]].append(_attempt(row))

@@ -36,6 +36,14 @@ from webhook_deliveries
 where tenant_id = $1 and endpoint_id = $2 and id < $3 and ($4::text is null or state = $4)
 order by id desc limit $5
 
+-- name: page_undelivered
+-- tenant: row
+-- Those of a state that waits or has failed, newest first: few, and indexed.
+select id, endpoint_id, outbox_id, at, kind, subject_id, n, state, attempts, due, give_up_at
+from webhook_deliveries
+where tenant_id = $1 and endpoint_id = $2 and id < $3 and state = $4 and state <> 'delivered'
+order by id desc limit $5
+
 -- name: attempts
 -- tenant: row
 -- Every call that was made for these deliveries.
