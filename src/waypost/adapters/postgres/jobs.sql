@@ -65,9 +65,9 @@ where tenant_id = $1 and id = $2
 
 -- name: end_job
 -- tenant: row
--- Finished, failed or cancelled; nothing takes it up again.
+-- Finished, failed or cancelled; nothing takes it up again, so where it stood is nobody's business any more.
 update jobs set state = $3, error = $4, files_until = $5, finished_at = now(), worker_id = null, lease_until = null,
-    cancel_asked = false
+    cancel_asked = false, place = '{}'
 where tenant_id = $1 and id = $2
 
 -- name: give_back_job
