@@ -105,7 +105,7 @@ class Escalations:
 
     def _timer(self, tenant_id: str, command: SubmitCommand, step: FirstStep, now: datetime) -> Timer:
         timer_id = mint(self._clock)
-        kept = replace(command, to=(), once=None, withheld=None, send_at=None)
+        kept = replace(command, to=(), to_list=None, actor=None, once=None, withheld=None, send_at=None)
         wait = command.after if step.goes_out and command.after is not None else now - now
         return Timer(
             id=timer_id,

@@ -16,7 +16,7 @@ from waypost.kernel.backoff import Random, delay
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Unavailable
 from waypost.kernel.work import Transaction, Work
-from waypost.triggers.model import Reason, Timer, TimerState
+from waypost.triggers.model import Reason, Timer, TimerKind, TimerState
 from waypost.triggers.ports import DueTenants, TimerStore, TriggerTelemetry
 from waypost.triggers.submit_due import SubmitDue
 
@@ -84,7 +84,7 @@ class Firing:
         """One share of one tenant. Where the batch breaks, its timers are tried one by one: one culprit, not all."""
         try:
             async with self._work.begin(tenant_id) as tx:
-                due = await self._timers.claim(tx, self._clock.now(), SHARE)
+                due = _bounded(await self._timers.claim(tx, self._clock.now(), SHARE))
                 ends = await self._submit_due(tx, due)
                 await self._timers.put(tx, ends)
         except Unavailable:
@@ -140,3 +140,9 @@ class Firing:
             counts[key] = counts.get(key, 0) + 1
         for (word, reason), count in counts.items():
             self._telemetry.fired(word, reason, count)
+
+
+def _bounded(due: Sequence[Timer]) -> Sequence[Timer]:
+    """At most one whose recipients are yet to be found: each may mean ten thousand messages."""
+    many = [timer.id for timer in due if timer.kind is TimerKind.TRIGGER and timer.recipient_id is None]
+    return [timer for timer in due if timer.id not in many[1:]]

@@ -11,7 +11,7 @@ from waypost.kernel.errors import Refused
 from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.tenancy import Scope
 from waypost.kernel.work import Transaction
-from waypost.notifications.model import Once, SubmitCommand
+from waypost.notifications.model import Accepted, Once, SubmitCommand
 from waypost.notifications.ports import SubmitCall
 from waypost.recipients.model import Target
 from waypost.triggers.model import Sends
@@ -21,6 +21,7 @@ from waypost.triggers.started import Message, Started
 from waypost.triggers.throttle import Asked, grant, skip_of
 
 MOST_SHOWN: Final = 100
+_SLICE: Final = 500
 
 
 def command_of(
@@ -40,6 +41,16 @@ def command_of(
     )
 
 
+async def submit_all(
+    submit: SubmitCall, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand]
+) -> list[Accepted | Refused]:
+    """Slice by slice: everyone with a tag may be ten thousand people."""
+    answers: list[Accepted | Refused] = []
+    for start in range(0, len(commands), _SLICE):
+        answers += await submit.many(tx, scope, commands[start : start + _SLICE])
+    return answers
+
+
 class SendNow:
     def __init__(self, *, submit: SubmitCall, throttles: ThrottleStore) -> None:
         self._submit = submit
@@ -54,7 +65,7 @@ class SendNow:
         orders += await self._throttled(tx, started, now)
         if not orders:
             return
-        answers = await self._submit.many(tx, scope, [command for _, _, command in orders])
+        answers = await submit_all(self._submit, tx, scope, [command for _, _, command in orders])
         refusals: dict[int, tuple[Started, Message, Refused]] = {}
         reached: set[int] = set()
         for (one, message, _), answer in zip(orders, answers, strict=True):

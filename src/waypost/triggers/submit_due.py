@@ -23,7 +23,7 @@ from waypost.tenants.audit import OPERATOR
 from waypost.triggers import sealing
 from waypost.triggers.escalate import after_step, next_call
 from waypost.triggers.model import Event, News, Reason, Sends, Throttle, Timer, TimerKind, TimerState, Trigger
-from waypost.triggers.now import command_of
+from waypost.triggers.now import command_of, submit_all
 from waypost.triggers.ports import (
     Audience,
     DigestStore,
@@ -87,7 +87,7 @@ class SubmitDue:
         await self._throttle(tx, due, now)
         going = [one for one in due if one.end is None]
         commands = [command for one in going for command in one.commands]
-        answers = iter(await self._submit.many(tx, _scope(tx.tenant_id), commands) if commands else ())
+        answers = iter(await submit_all(self._submit, tx, _scope(tx.tenant_id), commands))
         for one in going:
             await self._settle(tx, one, [next(answers) for _ in one.commands], opener, now)
         digests = [one.timer.id for one in due if one.timer.kind is TimerKind.DIGEST]

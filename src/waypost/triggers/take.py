@@ -21,7 +21,7 @@ from waypost.triggers.model import Event, Taken, Trigger
 from waypost.triggers.now import SendNow
 from waypost.triggers.ports import Audience, EventStore, TriggerStore, TriggerTelemetry
 from waypost.triggers.rules import MOST_RECIPIENTS, check_event, effective
-from waypost.triggers.started import Message, Started, start
+from waypost.triggers.started import Started, start
 
 MOST_AT_ONCE: Final = 10_000
 
@@ -86,8 +86,8 @@ class Events:
     async def _follow(self, tx: Transaction, scope: Scope, events: dict[int, Event], now: datetime) -> dict[int, Taken]:
         started = await self._start(tx, events, now)
         going = [one for one in started.values() if not one.taken.duplicate]
-        messages = [message for one in going for message in one.messages]
-        await self._find_tagged(tx, messages)
+        await self._find_tagged(tx, going)
+        self._step_back_where_refused(started)
         await self._find_people(tx, going)
         self._step_back_where_refused(started)
         await self._later.plan(tx, going, now)
@@ -118,16 +118,20 @@ class Events:
                 found.setdefault(trigger.spec.event_type, []).append(trigger)
         return found
 
-    async def _find_tagged(self, tx: Transaction, messages: Iterable[Message]) -> None:
+    async def _find_tagged(self, tx: Transaction, started: Iterable[Started]) -> None:
         known: dict[tuple[str, ...], tuple[Target, ...]] = {}
-        for message in messages:
-            tags = message.sends.who.tags
-            if not tags or message.late_bound:
-                continue
-            if tags not in known:
-                found = await self._audience.tagged(tx, tags, MOST_RECIPIENTS + 1)
-                known[tags] = tuple(Target(id=name, must_exist=True) for _, name in found)
-            message.targets = known[tags]
+        for one in started:
+            for message in one.messages:
+                tags = message.sends.who.tags
+                if not tags or message.late_bound:
+                    continue
+                if tags not in known:
+                    found = await self._audience.tagged(tx, tags, MOST_RECIPIENTS + 1)
+                    known[tags] = tuple(Target(id=name, must_exist=True) for _, name in found)
+                message.targets = known[tags]
+                if len(message.targets) > MOST_RECIPIENTS:
+                    detail = f"More than {MOST_RECIPIENTS} people have the tag: more than one event may tell."
+                    one.refuse(message.trigger, Refused(detail, code="too_many"))
 
     async def _find_people(self, tx: Transaction, started: Iterable[Started]) -> None:
         """Those who must be known before anything is sent: a timer and a digest are each one person's."""

@@ -33,6 +33,7 @@ def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
     listed, job = an_id(at), an_id(at)
     inbox = an_id(at)
     timer = an_id(at)
+    endpoint, delivery = an_id(at), an_id(at)
     times = {"created_at": at, "updated_at": at}
     who = {"tenant_id": tenant}
     return {
@@ -98,7 +99,6 @@ def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
         "throttles": {**who, "trigger_id": timer, "recipient_id": recipient, "slot": "", "times": [at],
                       "touched_at": at},
         "escalation_messages": {**who, "notification_id": notification, "timer_id": timer},
-        "mailbox": {**who, "id": an_id(at), "summary": b"s", "raw": b"r"},
         "outbox_unread": {**who, "reader": 0, "ids": [1]},
         "publish_backlog": {**who, "reader": 1, "subject_id": an_id(at), "at": at, "outbox_id": 1, "kind": 1, "n": 0,
                             "tries": 1, "since": at, "due": at},
@@ -109,6 +109,7 @@ def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
                                "subject_id": an_id(at), "n": 0, "state": "waiting", "due": at, "give_up_at": at},
         "webhook_attempts": {**who, "delivery_id": delivery, "n": 1, "at": at, "latency_ms": 1, "answer": "a"},
         "webhook_replays": {**who, "id": an_id(at), "endpoint_id": endpoint, "since": at, "until": at},
+        "mailbox": {**who, "id": an_id(at), "summary": b"s", "raw": b"r"},
         "inbox_settings": {**who, "updated_at": at},
         "inboxes": {**who, "id": inbox, "key": "k", "title": "t", **times},
         "inbox_posts": {**who, "inbox_id": inbox, "id": an_id(at), "audience": "everyone", "place": 1,
@@ -145,7 +146,7 @@ class Wall:
     # Tables that belong to no tenant; every other one must have a tenant and be closed.
     TENANTLESS = frozenset({"schema_state", "migrations", "workers", "publishers"})
     # What the platform publishes, every tenant may read.
-    SHARED = frozenset({"templates", "template_versions", "template_contents"})
+    SHARED = frozenset({"templates", "template_versions", "template_contents", "triggers"})
     an_id, rows_of, insert, undone = (
         staticmethod(an_id),
         staticmethod(rows_of),

@@ -40,9 +40,10 @@ select * from timers where tenant_id = $1 and id = $2 for update
 
 -- name: put_timers
 -- tenant: row
--- What has become of timers whose rows the transaction holds.
+-- What has become of timers whose rows the transaction holds. What one holds goes with its end, unless news could move it.
 update timers t
-set state = n.state, reason = n.reason, due = n.due, collecting = t.collecting and n.state = 'waiting',
+set payload = case when n.state <> 'waiting' and t.subject_key is null then '' else t.payload end,
+    state = n.state, reason = n.reason, due = n.due, collecting = t.collecting and n.state = 'waiting',
     generation = n.generation, tries = n.tries, moved_at = n.moved_at, request_id = n.request_id, ended_at = n.ended_at
 from unnest($2::uuid[], $3::text[], $4::text[], $5::timestamptz[], $6::smallint[], $7::smallint[], $8::timestamptz[],
             $9::uuid[], $10::timestamptz[])
