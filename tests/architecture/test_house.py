@@ -44,6 +44,9 @@ _ENDPOINTS_WITHOUT_SLICE: dict[str, str] = {
     "events": "what triggers are told",
     "timers": "what triggers have planned",
     "seen": "what ends an escalation, under the path of its notification",
+    "topics": "what preferences are about",
+    "consents": "what preferences remember of people's words, and what follows from them",
+    "explain": "what the gate would say, asked through notifications",
 }
 
 

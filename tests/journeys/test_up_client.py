@@ -30,6 +30,7 @@ async def test_every_route_has_a_call_and_every_call_reads_its_answer(up) -> Non
         await _know_people(client)
         await _send_and_cancel(client)
         await _suppress(client)
+        await _choose(client)
         assert {mail.subject async for mail in client.mailbox.list(page_size=1)} <= {"Yes"}
         with pytest.raises(ApiError):
             await client.mailbox.raw("mbx_none")
@@ -124,6 +125,24 @@ async def _suppress(client: Client) -> None:
     stopped = await client.notifications.send(Message(to="user-7", content={"subject": "No", "text": "No"}))
     assert stopped.notifications[0].status == "suppressed"
     assert stopped.notifications[0].reason
+    assert (await client.suppressions.get(standing.id)).address == "a***@example.com"
+    taken = await client.suppressions.take_in("address,reason\nold@example.com,manual\nnobody,manual\n")
+    assert (taken.taken, taken.refused) == (1, 1)
+    assert "o***@example.com" in await client.suppressions.export()
     await client.suppressions.release(standing.id)
     let_through = await client.notifications.send(Message(to="user-7", content={"subject": "Yes", "text": "Yes"}))
     assert let_through.notifications[0].status == "queued"
+
+
+async def _choose(client: Client) -> None:
+    topic = await client.topics.put("tips", {"title": "Tips", "category": "marketing", "default": "opted_in"})
+    assert (await client.topics.get("tips"), await client.topics.list()) == (topic, (topic,))
+    chosen = await client.preferences.put("user-7", {"channels": {"email": {"topics": {"tips": True}}}})
+    assert await client.preferences.get("user-7") == chosen
+    said = await client.preferences.consent("user-7", {"topic": "tips", "state": "granted", "source": "signup"})
+    assert [one.id async for one in client.preferences.consents("user-7")] == [said.id]
+    assert (await client.preferences.verify_consents("user-7")).rows == 1
+    assert (await client.settings.get()).consent_policy == "explicit"
+    assert (await client.settings.change({"timezone": "Asia/Tokyo"})).timezone == "Asia/Tokyo"
+    assert (await client.explain("user-7", topic="tips")).verdict == "allow"
+    await client.topics.delete("tips")

@@ -7,14 +7,14 @@ from typing import Final
 from uuid import UUID
 
 from waypost.adapters.postgres.queries import load
+from waypost.adapters.postgres.suppression import mark_people
 from waypost.adapters.postgres.tenants import standing_in
 from waypost.adapters.postgres.work import PgTransaction, connection_of
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.suppression.model import SealedSuppression
 
-_SQL: Final = load("suppression")
-_DIRECTORY: Final = load("tenants")["page_of_tenants"]
+_SQL: Final = load("platform_suppression")
 _PAGE: Final = 500
 
 
@@ -27,7 +27,7 @@ class PgPlatformSuppressions:
     async def each_tenant(self, tx: Transaction) -> AsyncGenerator[Transaction]:
         connection, after = connection_of(tx), None
         while True:
-            rows = await connection.fetch(_DIRECTORY, after, _PAGE, None)
+            rows = await connection.fetch(_SQL["tenants_after"], after, _PAGE)
             for row in rows:
                 after = row["id"]
                 async with standing_in(tx, row["id"]):
@@ -45,12 +45,12 @@ class PgPlatformSuppressions:
     ) -> None:
         connection = connection_of(tx)
         await connection.execute(_SQL["put_platform"], tx.tenant_id, channel, hash_, suppression_id, expires_at)
-        await connection.execute(_SQL["mark_people"], tx.tenant_id, channel, hash_)
+        await mark_people(connection, tx.tenant_id, channel, hash_)
 
     async def drop(self, tx: Transaction, suppression_id: UUID) -> None:
         connection = connection_of(tx)
         for row in await connection.fetch(_SQL["drop_platform"], tx.tenant_id, suppression_id):
-            await connection.execute(_SQL["mark_people"], tx.tenant_id, row["channel"], row["hash"])
+            await mark_people(connection, tx.tenant_id, row["channel"], row["hash"])
 
     async def sealed(self, tx: Transaction, after: UUID, limit: int) -> Sequence[SealedSuppression]:
         rows = await connection_of(tx).fetch(_SQL["sealed_page"], tx.tenant_id, after, limit)

@@ -1,6 +1,6 @@
 -- name: topic
 -- tenant: row
--- One topic.
+-- One topic by its key.
 select key, title, description, category, opted_in, mandatory, position, channels, version, created_at, updated_at
 from topics where tenant_id = $1 and key = $2
 
@@ -56,7 +56,7 @@ from recipient_preferences where tenant_id = $1 and recipient_id = $2
 
 -- name: choices_for_change
 -- tenant: row
--- The same, locked.
+-- The same, locked until the change is committed.
 select channels, quiet_start, quiet_end, version, updated_at
 from recipient_preferences where tenant_id = $1 and recipient_id = $2 for update
 
@@ -68,7 +68,7 @@ on conflict (tenant_id, recipient_id) do nothing
 
 -- name: put_choices
 -- tenant: row
--- By whoever holds the lock.
+-- Written by whoever holds the lock.
 update recipient_preferences
 set channels = $3::text::jsonb, quiet_start = $4, quiet_end = $5, version = $6, updated_at = $7
 where tenant_id = $1 and recipient_id = $2
@@ -92,7 +92,7 @@ select (settings -> 'preferences')::text from tenants where id = $1
 
 -- name: policy_for_change
 -- tenant: row
--- The same, locked.
+-- The same, locked until the change is committed.
 select (settings -> 'preferences')::text from tenants where id = $1 for no key update
 
 -- name: put_policy
@@ -123,7 +123,7 @@ on conflict (tenant_id, recipient_id) do update set n = excluded.n, proof = excl
 
 -- name: page_of_consents
 -- tenant: row
--- Newest first.
+-- What was said, newest first.
 select n, id, channel, topic, state, source, text_version, at, proof
 from consents where tenant_id = $1 and recipient_id = $2 and ($3::integer is null or n < $3) order by n desc limit $4
 

@@ -82,7 +82,7 @@ class PgSuppressions:
             )
         if topic:
             for row in await connection.fetch(_SQL["spare_topic"], tx.tenant_id, channel, sorted(hashes), topic):
-                await connection.execute(_SQL["mark_people"], tx.tenant_id, channel, row["hash"])
+                await mark_people(connection, tx.tenant_id, channel, row["hash"])
 
     async def reach(
         self, tx: Transaction, recipient_id: UUID, channel: Channel, address_id: UUID | None
@@ -120,8 +120,13 @@ class PgSuppressions:
     async def _announce(
         self, connection: Connection, tenant_id: str, kind: OutboxKind, suppression_id: UUID, channel: int, hash_: str
     ) -> None:
-        await connection.execute(_SQL["mark_people"], tenant_id, channel, hash_)
+        await mark_people(connection, tenant_id, channel, hash_)
         await append_news(connection, tenant_id, [News(kind=kind, subject_id=suppression_id)])
+
+
+async def mark_people(connection: Connection, tenant_id: str, channel: int, hash_: str) -> None:
+    """Everyone with that address is asked about again."""
+    await connection.execute(_SQL["mark_people"], tenant_id, channel, hash_)
 
 
 def _suppression(row: Record) -> Suppression:
