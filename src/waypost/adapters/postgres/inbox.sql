@@ -57,7 +57,9 @@ on conflict (tenant_id) do update set identity_secret = excluded.identity_secret
 select r.id, r.external_id,
        (select max(e.not_before) from inbox_token_ends e where e.tenant_id = $1 and e.recipient_id in (n.id, r.id)) as not_before
 from recipients n
-join recipients r on r.tenant_id = $1 and r.id = coalesce(n.merged_into, n.id) and r.erased_at is null
+cross join lateral (
+    select b.id, b.external_id from recipients b
+    where b.tenant_id = $1 and b.id = coalesce(n.merged_into, n.id) and b.erased_at is null limit 1) r
 where n.tenant_id = $1 and n.id = $2
 
 -- name: end_tokens

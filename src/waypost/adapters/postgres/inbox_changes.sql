@@ -15,7 +15,7 @@ where b.tenant_id = $1 and b.key = $2
 select i.n, i.post_id, null::timestamptz as read_at, not i.public and i.n = i.as_of and i.seen_at is null and i.read_at is null
        and i.archived_at is null and i.snoozed_until is null as is_new
 from inbox_items i
-where i.tenant_id = $1 and i.inbox_id = $2 and i.recipient_id = $3 and i.n > $4
+where i.tenant_id = $1 and i.inbox_id = $2 and i.recipient_id = $3 and i.n > $4 and i.n > 0
 union all
 select w.n, w.own_upto, w.at, false from inbox_watermarks w
 where w.tenant_id = $1 and w.inbox_id = $2 and w.recipient_id = $3 and w.n > $4
@@ -25,7 +25,7 @@ order by n limit $5
 -- tenant: row
 -- What has changed about posts for everyone since a number.
 select n, id from inbox_posts
-where tenant_id = $1 and inbox_id = $2 and audience = 'everyone' and n > $3
+where tenant_id = $1 and inbox_id = $2 and audience = 'everyone' and n > $3 and n > 0
 order by n limit $4
 
 -- name: public_posts

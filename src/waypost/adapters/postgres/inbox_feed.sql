@@ -15,25 +15,27 @@ with who as materialized (
     left join inbox_members m on m.tenant_id = $1 and m.inbox_id = b.id and m.recipient_id = r.id
     where b.tenant_id = $1 and b.key = $2
 )
-select who.data_key, who.recipient_id, f.id, f.public, f.is_notification, f.topic, coalesce(f.content, p.content) as content,
-       f.content is null as is_shared, f.expires_at, f.seen_at, coalesce(f.read_at, w.at) as read_at, f.archived_at,
+select who.data_key, who.recipient_id, f.id, f.public, f.is_notification, f.topic, f.content, f.is_shared, f.expires_at, f.seen_at,
+       coalesce(f.read_at, w.at) as read_at, f.archived_at,
        f.snoozed_until, f.pinned_at, f.clicked_at
 from who
 cross join lateral (
-    select i.post_id as id, false as public, i.is_notification, i.topic, i.content, i.as_of, i.expires_at, i.seen_at,
-           i.read_at, i.archived_at, i.snoozed_until, i.pinned_at, i.clicked_at
+    select i.post_id as id, false as public, i.is_notification, i.topic, i.content is null as is_shared,
+           case when i.content is null then (
+               select q.content from inbox_posts q where q.tenant_id = $1 and q.inbox_id = i.inbox_id and q.id = i.post_id)
+           else i.content end as content, i.as_of, i.expires_at, i.seen_at, i.read_at, i.archived_at, i.snoozed_until,
+           i.pinned_at, i.clicked_at
     from inbox_items i
     where i.tenant_id = $1 and i.inbox_id = who.inbox_id and i.recipient_id = who.recipient_id and not i.public
       and i.post_id = any ($4::uuid[]) and i.expires_at > $5 and i.redacted_at is null
     union all
-    select q.id, true, false, q.topic, null, coalesce(i.as_of, 0), q.expires_at, i.seen_at, i.read_at, i.archived_at,
+    select q.id, true, false, q.topic, true, q.content, coalesce(i.as_of, 0), q.expires_at, i.seen_at, i.read_at, i.archived_at,
            i.snoozed_until, i.pinned_at, i.clicked_at
     from inbox_posts q
     left join inbox_items i on i.tenant_id = $1 and i.inbox_id = q.inbox_id and i.recipient_id = who.recipient_id
         and i.post_id = q.id
     where q.tenant_id = $1 and q.inbox_id = who.inbox_id and q.audience = 'everyone' and q.redacted_at is null
       and q.id = any ($4::uuid[]) and q.id >= who.visible_from and q.expires_at > $5) f
-left join inbox_posts p on p.tenant_id = $1 and p.inbox_id = who.inbox_id and p.id = f.id and f.content is null
 left join lateral (
     select x.at from inbox_watermarks x
     where x.tenant_id = $1 and x.inbox_id = who.inbox_id and x.recipient_id = who.recipient_id and f.read_at is null
@@ -98,7 +100,7 @@ from drawn d where m.tenant_id = $1 and m.inbox_id = $2 and m.recipient_id = $3
 -- tenant: row
 -- Notifications among what a watermark has just covered and none before it: whoever waits for them to be seen is told.
 select post_id from inbox_items
-where tenant_id = $1 and inbox_id = $2 and recipient_id = $3 and n > $4 and post_id <= $5 and is_notification
+where tenant_id = $1 and inbox_id = $2 and recipient_id = $3 and n > $4 and n > 0 and post_id <= $5 and is_notification
   and seen_at is null and read_at is null and redacted_at is null
 order by n desc limit 1000
 

@@ -80,7 +80,8 @@ where tenant_id = $1 and inbox_id = $2 and id = $3
 -- tenant: row
 -- Who has a copy, a bounded number at a time, in the order in which they are held.
 select recipient_id from inbox_items
-where tenant_id = $1 and inbox_id = $2 and post_id = $3 and not public and redacted_at is null and recipient_id > $4
+where tenant_id = $1 and inbox_id = $2 and post_id = $3 and post_id > '00000000-0000-0000-0000-000000000000' and not public and redacted_at is null
+  and recipient_id > $4
 order by recipient_id limit $5
 
 -- name: redact_copies
@@ -99,7 +100,7 @@ from inbox_posts p
 left join lateral (
     select i.content, i.recipient_id from inbox_items i
     where p.audience = 'users' and i.tenant_id = p.tenant_id and i.inbox_id = p.inbox_id and i.post_id = p.id
-      and i.content is not null
+      and i.post_id > '00000000-0000-0000-0000-000000000000' and i.content is not null
     limit 1) c on true
 left join recipients r on r.tenant_id = p.tenant_id and r.id = c.recipient_id
 where p.tenant_id = $1 and p.inbox_id = $2 and p.id < $3 and p.id >= $4
@@ -129,7 +130,8 @@ left join lateral (
         select from inbox_watermarks w
         where w.tenant_id = x.tenant_id and w.inbox_id = x.inbox_id and w.recipient_id = x.recipient_id and w.n > x.as_of
           and case when x.public then w.public_upto else w.own_upto end >= x.post_id) as read) f
-    where x.tenant_id = p.tenant_id and x.inbox_id = p.inbox_id and x.post_id = p.id) i on true
+    where x.tenant_id = p.tenant_id and x.inbox_id = p.inbox_id and x.post_id = p.id
+      and x.post_id > '00000000-0000-0000-0000-000000000000') i on true
 where p.tenant_id = $1 and p.inbox_id = $2 and p.id = $3
 
 -- name: holders_by_external_id
@@ -137,7 +139,9 @@ where p.tenant_id = $1 and p.inbox_id = $2 and p.id = $3
 -- People by the ids that callers know; the merged are who they became.
 select n.external_id, r.id, r.data_key
 from recipients n
-join recipients r on r.tenant_id = $1 and r.id = coalesce(n.merged_into, n.id) and r.erased_at is null
+cross join lateral (
+    select b.id, b.data_key from recipients b
+    where b.tenant_id = $1 and b.id = coalesce(n.merged_into, n.id) and b.erased_at is null limit 1) r
 where n.tenant_id = $1 and n.external_id = any ($2::text[])
 order by r.id
 

@@ -8,7 +8,7 @@ select tenant_id from inbox_tenants_due($1, $2)
 -- Copies and receipts whose time is over. Nobody sees or counts them any more, so nobody is held.
 delete from inbox_items where (tenant_id, inbox_id, recipient_id, post_id) in (
     select tenant_id, inbox_id, recipient_id, post_id from inbox_items
-    where tenant_id = $1 and expires_at <= $2
+    where tenant_id = $1 and expires_at <= $2 and expires_at > '-infinity'
     order by expires_at limit $3 for update skip locked)
 returning inbox_id, recipient_id
 
@@ -16,7 +16,7 @@ returning inbox_id, recipient_id
 -- tenant: row
 -- Inboxes with posts whose time is over, in the order in which they are held.
 select distinct inbox_id from (
-    select inbox_id from inbox_posts where tenant_id = $1 and expires_at <= $2 order by expires_at limit $3) due
+    select inbox_id from inbox_posts where tenant_id = $1 and expires_at <= $2 and expires_at > '-infinity' order by expires_at limit $3) due
 order by inbox_id
 
 -- name: sweep_posts
@@ -24,7 +24,7 @@ order by inbox_id
 -- Posts whose time is over, while their inbox is held: the counters lose them in the same transaction.
 with gone as (
     select tenant_id, inbox_id, id from inbox_posts
-    where tenant_id = $1 and inbox_id = $2 and expires_at <= $3 order by expires_at limit $4)
+    where tenant_id = $1 and inbox_id = $2 and expires_at <= $3 and expires_at > '-infinity' order by expires_at limit $4)
 delete from inbox_posts p using gone g
 where p.tenant_id = g.tenant_id and p.inbox_id = g.inbox_id and p.id = g.id
 returning p.audience = 'everyone' and p.redacted_at is null as is_counted, p.place, p.topic
@@ -105,7 +105,7 @@ order by m.inbox_id, m.recipient_id limit $4
 -- name: memberships
 -- tenant: row
 -- The inboxes in which a person has anything, in the order in which they are held.
-select inbox_id from inbox_members where tenant_id = $1 and recipient_id = $2 order by inbox_id for update
+select inbox_id from inbox_members where tenant_id = $1 and recipient_id = $2 and n >= 0 order by inbox_id for update
 
 -- name: forget_items
 -- tenant: row

@@ -369,8 +369,10 @@ language sql stable security definer set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
     select t.id from waypost.tenants t
-    where exists (select from waypost.inbox_items i where i.tenant_id = t.id and i.expires_at <= p_now)
-       or exists (select from waypost.inbox_posts p where p.tenant_id = t.id and p.expires_at <= p_now)
+    where exists (select from waypost.inbox_items i where i.tenant_id = t.id and i.expires_at <= p_now
+                  and i.expires_at > '-infinity')
+       or exists (select from waypost.inbox_posts p where p.tenant_id = t.id and p.expires_at <= p_now
+                  and p.expires_at > '-infinity')
        or exists (select from waypost.inbox_items i where i.tenant_id = t.id and i.snoozed_until <= p_now)
     limit p_at_most
 $$;

@@ -1259,17 +1259,19 @@ create table inbox_posts (
     foreign key (tenant_id, inbox_id) references inboxes (tenant_id, id),
     check ((audience = 'everyone') = (place > 0))
 );
-create index inbox_posts_for_everyone on inbox_posts (tenant_id, inbox_id, id)
-    where audience = 'everyone' and redacted_at is null;
-create index inbox_posts_in_place on inbox_posts (tenant_id, inbox_id, place) include (topic, expires_at)
-    where audience = 'everyone' and redacted_at is null;
-create index inbox_posts_expiring on inbox_posts (tenant_id, inbox_id, expires_at) include (topic, place)
-    where audience = 'everyone' and redacted_at is null;
+-- Each index but the key's names something that is true of every row it holds, so that only a statement that says so may
+-- use it: on an empty table all look equally good, and a plan made in that moment must still be right a million rows later.
+create index inbox_posts_changed on inbox_posts (tenant_id, inbox_id, n) where audience = 'everyone' and n > 0;
+create index inbox_posts_by_age on inbox_posts (tenant_id, expires_at) where expires_at > '-infinity';
 create index inbox_posts_redacted on inbox_posts (tenant_id, inbox_id, id)
     where audience = 'everyone' and redacted_at is not null;
-create index inbox_posts_changed on inbox_posts (tenant_id, inbox_id, n) where audience = 'everyone';
-create index inbox_posts_by_age on inbox_posts (tenant_id, expires_at);
+create index inbox_posts_for_everyone on inbox_posts (tenant_id, inbox_id, id)
+    where audience = 'everyone' and redacted_at is null;
 alter table inbox_posts add primary key (tenant_id, inbox_id, id);
+create index inbox_posts_expiring on inbox_posts (tenant_id, inbox_id, expires_at) include (topic, place)
+    where audience = 'everyone' and redacted_at is null and expires_at > '-infinity';
+create index inbox_posts_in_place on inbox_posts (tenant_id, inbox_id, place) include (topic, expires_at)
+    where audience = 'everyone' and redacted_at is null and place > 0;
 comment on column inbox_posts.copies is 'for how many people it was when it was posted; null: for everyone';
 comment on column inbox_posts.content is 'sealed by the tenant''s key; null where each copy holds its own, sealed by its owner''s';
 comment on column inbox_posts.place is 'of posts for everyone: counts go by runs of 512 places';
@@ -1297,8 +1299,7 @@ create table inbox_members (
     foreign key (tenant_id, inbox_id) references inboxes (tenant_id, id),
     foreign key (tenant_id, recipient_id) references recipients (tenant_id, id)
 ) with (fillfactor = 70);
-create index inbox_members_of_recipient on inbox_members (tenant_id, recipient_id);
-create index inbox_members_by_read on inbox_members (tenant_id, inbox_id, read_upto);
+create index inbox_members_of_recipient on inbox_members (tenant_id, recipient_id) where n >= 0;
 comment on column inbox_members.visible_from is 'the oldest post for everyone that this person sees';
 comment on column inbox_members.read_upto is 'the newest post for everyone that a watermark of this person covers';
 
@@ -1326,12 +1327,13 @@ create table inbox_items (
     foreign key (tenant_id, inbox_id, recipient_id) references inbox_members (tenant_id, inbox_id, recipient_id)
         on delete cascade
 ) with (fillfactor = 80);
-create index inbox_items_own on inbox_items (tenant_id, inbox_id, recipient_id, post_id) where not public;
-create index inbox_items_of_post on inbox_items (tenant_id, inbox_id, post_id);
-create index inbox_items_changed on inbox_items (tenant_id, inbox_id, recipient_id, n);
-create index inbox_items_by_age on inbox_items (tenant_id, expires_at);
+create index inbox_items_changed on inbox_items (tenant_id, inbox_id, recipient_id, n) where n > 0;
+create index inbox_items_by_age on inbox_items (tenant_id, expires_at) where expires_at > '-infinity';
 create index inbox_items_snoozed on inbox_items (tenant_id, snoozed_until) where snoozed_until is not null;
+create index inbox_items_own on inbox_items (tenant_id, inbox_id, recipient_id, post_id) where not public;
 alter table inbox_items add primary key (tenant_id, inbox_id, recipient_id, post_id);
+create index inbox_items_of_post on inbox_items (tenant_id, inbox_id, post_id)
+    where post_id > '00000000-0000-0000-0000-000000000000';
 comment on column inbox_items.n is 'the member''s number at the last change, so that a stream resumes after it';
 comment on column inbox_items.as_of is 'read_at is the whole truth up to this number; later watermarks that reach this message read it';
 
