@@ -147,7 +147,7 @@ def malformed(code: str, message: str) -> MalformedRequest:
 
 
 # msgspec says what is wrong in a sentence; these read it back. Nothing of the caller's values may pass into ours.
-_PLACE: Final = re.compile(r"(?P<what>.*) - at `(?:key in )?(?P<path>\$[^`]*)`\Z", re.DOTALL)
+_PLACE: Final = re.compile(r"(?P<what>.*) - at `(?:key` in `)?(?P<path>\$[^`]*)`\Z", re.DOTALL)
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<name>.*)`\Z", re.DOTALL)
 _MISSING: Final = re.compile(r"Object missing required field `(?P<name>[^`]*)`\Z")
 _EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`(?P<rest>.*)\Z", re.DOTALL)

@@ -1,8 +1,8 @@
 """How much a tenant lets out: rate limits and the cap on marketing."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
-from msgspec import Meta, field
+from msgspec import Meta
 
 from waypost.api.endpoint import Call, Endpoint, endpoint
 from waypost.api.shapes import ChannelWord, NoBody, NoQuery, Shape
@@ -29,13 +29,9 @@ class CapShape(Shape):
 class LimitsShape(Shape, omit_defaults=True):
     """What is over a rate waits for room; nothing is dropped. What is left out has no limit."""
 
-    tenant: RateShape = field(default_factory=RateShape)
-    channels: Annotated[dict[ChannelWord, RateShape], Meta(description="For each channel.")] = field(
-        default_factory=dict[ChannelWord, RateShape]
-    )
-    recipient: Annotated[RateShape, Meta(description="For each recipient, over all channels.")] = field(
-        default_factory=RateShape
-    )
+    tenant: RateShape | None = None
+    channels: Annotated[dict[ChannelWord, RateShape], Meta(description="For each channel.")] | None = None
+    recipient: Annotated[RateShape, Meta(description="For each recipient, over all channels.")] | None = None
     marketing_cap: CapShape | None = None
 
 
@@ -84,7 +80,7 @@ def _limits_of(body: LimitsShape) -> Limits:
         if per is None:
             raise refuse("/marketing_cap/per", "invalid_duration", "Write a duration such as `7d`, `12h` or `90m`.")
         cap = Cap(max=body.marketing_cap.max, seconds=round(per.elapsed.total_seconds()))
-    rates = {word: _rate(shape) for word, shape in body.channels.items()}
+    rates = {word: _rate(shape) for word, shape in (body.channels or {}).items()}
     return Limits(
         tenant=_rate(body.tenant),
         channels={word: rate for word, rate in rates.items() if rate != Rate()},
@@ -93,18 +89,23 @@ def _limits_of(body: LimitsShape) -> Limits:
     )
 
 
-def _rate(shape: RateShape) -> Rate:
-    return Rate(minute=shape.minute, day=shape.day)
+def _rate(shape: RateShape | None) -> Rate:
+    return Rate(minute=shape.minute, day=shape.day) if shape else Rate()
 
 
 def _shown(limits: Limits) -> LimitsShape:
     cap = limits.marketing_cap
+    channels = {word: RateShape(minute=rate.minute, day=rate.day) for word, rate in limits.channels.items()}
     return LimitsShape(
-        tenant=RateShape(minute=limits.tenant.minute, day=limits.tenant.day),
-        channels={word: RateShape(minute=rate.minute, day=rate.day) for word, rate in limits.channels.items()},  # pyright: ignore[reportArgumentType] - words of channels
-        recipient=RateShape(minute=limits.recipient.minute, day=limits.recipient.day),
+        tenant=_shape(limits.tenant),
+        channels=cast("dict[ChannelWord, RateShape]", channels) or None,
+        recipient=_shape(limits.recipient),
         marketing_cap=CapShape(max=cap.max, per=str(_duration(cap.seconds))) if cap else None,
     )
+
+
+def _shape(rate: Rate) -> RateShape | None:
+    return None if rate == Rate() else RateShape(minute=rate.minute, day=rate.day)
 
 
 def _duration(seconds: int) -> Duration:

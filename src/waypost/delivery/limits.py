@@ -6,7 +6,7 @@ every minute; the plan is only a plan: the count decides when the message comes 
 never wait. The cap counts marketing messages to one recipient within a window that slides.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -15,6 +15,7 @@ from uuid import UUID
 
 import msgspec
 
+from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vocabulary import Category, Channel
 
 NOBODY: Final = UUID(int=0)
@@ -197,6 +198,6 @@ def subjects_of(limits: Limits, channel: Channel, recipient_id: UUID) -> Iterato
                 yield Subject(whose, on, who, span), limit
 
 
-def words_of(limits: Limits) -> Mapping[str, object]:
-    """For the audit."""
-    return msgspec.to_builtins(limits)
+def words_of(limits: Limits) -> dict[str, JsonValue]:
+    """For the audit: what is set."""
+    return {name: value for name, value in msgspec.to_builtins(limits).items() if value}
