@@ -268,3 +268,44 @@ async def test_the_actor_is_not_told_what_they_did(acme: Any) -> None:
     nobody = await acme.ok("POST", "/v1/notifications", alone, headers={"Idempotency-Key": "only-ann"})
     assert nobody["notifications"] == []
     assert (await acme.ok("GET", f"/v1/requests/{nobody['request_id']}"))["notifications"] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ({"markdown": "**Hi** {{ name }}, {{ 5|money('EUR') }}"}, "<strong>Hi</strong> &lt;Ada&gt;"),
+        ({"mjml": "<mjml><mj-body><mj-raw><i>{{ name }}</i></mj-raw></mj-body></mjml>"}, "<i>&lt;Ada&gt;</i>"),
+        ({"html": "<p>{{ name | upcase }}</p>", "profile": "liquid"}, "<p>&lt;ADA&gt;</p>"),
+        ({"html": "<p>{{ name }}</p>", "preheader": "For {{ name }}"}, "For &lt;Ada&gt;"),
+    ],
+)
+async def test_the_content_of_a_call_may_be_written_in_any_format(
+    content: dict[str, Any], found: str, acme: Any
+) -> None:
+    body = {"to": {"email": "ada@example.com", "locale": "de"}, "content": {"subject": "s", **content}}
+    made = await acme("POST", PATH, {**body, "variables": {"name": "<Ada>"}})
+    assert made.status_code == 202, made.text
+    notification = made.json()["notifications"][0]["id"]
+    shown = await acme.ok("GET", f"{PATH}/{notification}/content")
+    assert found in shown["html"]
+    again = await acme("POST", PATH, {**body, "variables": {"name": "<Ada>"}})
+    assert again.status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("content", "pointer", "code"),
+    [
+        ({"mjml": "<mjml><mj-buton/></mjml>"}, "/content/mjml", "invalid_mjml"),
+        ({"markdown": "{% if x %}"}, "/content/markdown", "template_syntax"),
+        ({"markdown": "x", "html": "y"}, "/content/markdown", "one_body"),
+        ({"markdown": "{% include 'foot' %}"}, "/content/markdown", "unknown_partial"),
+        ({"markdown": "x", "preheader": "{{ }}"}, "/content/preheader", "template_syntax"),
+    ],
+)
+async def test_a_content_that_cannot_be_compiled_is_refused_where_it_was_written(
+    content: dict[str, Any], pointer: str, code: str, acme: Any
+) -> None:
+    body = {"to": {"email": "ada@example.com"}, "content": {"subject": "s", **content}}
+    refused = await acme("POST", PATH, body)
+    assert refused.status_code == 422
+    assert [(each["pointer"], each["code"]) for each in refused.json()["errors"]] == [(pointer, code)]

@@ -37,6 +37,7 @@ from waypost.notifications.model import (
     TimelineStep,
 )
 from waypost.recipients.model import RecipientFields, Target
+from waypost.templates.model import Content, InlineSource
 
 StateWord = Literal[
     "scheduled",
@@ -105,9 +106,12 @@ class NewNotification(Shape):
         ),
     ] = "all"
     after: Annotated[str, Meta(description="With `until_seen`: how long to wait.", examples=["10m"])] | None = None
-    category: Annotated[
-        CategoryWord, Meta(description="Where neither template nor topic says it; another than theirs is refused.")
-    ] | None = None
+    category: (
+        Annotated[
+            CategoryWord, Meta(description="Where neither template nor topic says it; another than theirs is refused.")
+        ]
+        | None
+    ) = None
     topic: Annotated[str, Meta(max_length=64, description="One of your topics; a template's own wins.")] | None = None
     priority: PriorityWord = "normal"
     send_at: Annotated[Moment, Meta(description="Not before; now where it is left out.")] | None = None
@@ -193,6 +197,7 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         raise refuse("/channels", "channel_or_channels", "Give either `channel` or `channels`, not both.")
     to_list = _list_of(body.to)
     members = [] if to_list is not None else body.to if isinstance(body.to, list) else [body.to]
+    content = body.content.content() if body.content else None
     return SubmitCommand(
         to_list=to_list,
         to=tuple(_target(member) for member in members),
@@ -201,7 +206,8 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         channels=tuple(CHANNELS[word] for word in body.channels or [body.channel or "email"]),
         routing=Routing(body.routing),
         after=_after(body.after),
-        content=body.content.content() if body.content else None,
+        content=content if isinstance(content, Content) else None,
+        inline=content if isinstance(content, InlineSource) else None,
         template=body.template,
         variables=body.variables,
         category=CATEGORIES[body.category] if body.category else None,

@@ -23,7 +23,7 @@ from waypost.api.notification_shapes import (
 )
 from waypost.api.recipients import FIELD_CODES
 from waypost.api.shapes import Listing, NoBody, NoQuery
-from waypost.api.template_shapes import CONTENT_CODES
+from waypost.api.template_shapes import COMPILE_CODES, CONTENT_CODES
 from waypost.kernel import ids
 from waypost.kernel.tenancy import Permission
 
@@ -62,18 +62,18 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
             "list_alone",
             "list_too_large",
             "unknown_list",
-            *CONTENT_CODES,
+            *COMPILE_CODES,
             "ambiguous_recipient",
             "before_send_at",
             "category_mismatch",
             "channel_or_channels",
             "content_or_template",
             "duplicate",
-            "header_refused",
             "header_reserved",
             "in_the_past",
             "invalid_duration",
             "needs_until_seen",
+            "one_body",
             "invalid_variables",
             "too_far_ahead",
             "topic_mismatch",

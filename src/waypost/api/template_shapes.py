@@ -12,13 +12,14 @@ from waypost.api.shapes import (
     PageQuery,
     Shape,
 )
-from waypost.kernel.errors import NotFound
+from waypost.kernel.errors import NotFound, refuse
 from waypost.kernel.locale_tag import reads_from_right, spell_locale
 from waypost.kernel.vocabulary import CHANNELS, Channel
 from waypost.templates.model import (
     Content,
     Direction,
     Format,
+    InlineSource,
     LocaleSource,
     Profile,
     TemplateKind,
@@ -31,14 +32,32 @@ Key = Annotated[str, Meta(description="1 to 100 lower-case letters, digits, `.`,
 
 
 class ContentShape(Shape):
-    """`html`, `text` or both; a missing text is made from the HTML."""
+    """One of `html`, `mjml` and `markdown`, or `text`, or both; a missing text is made from the HTML. Plain `html` goes
+    out as it is: its style sheets stay style sheets."""
 
     subject: Annotated[str, Meta(examples=["Order {{ order }} is paid"])]
     html: str | None = None
     text: str | None = None
+    mjml: str | None = None
+    markdown: str | None = None
+    preheader: Annotated[str, Meta(description="What mail programs show beside the subject.")] | None = None
+    profile: Annotated[Profile, Meta(description="The template language.")] = Profile.JINJA
 
-    def content(self) -> Content:
-        return Content(subject=self.subject, html=self.html, text=self.text)
+    def content(self) -> Content | InlineSource:
+        bodies = {"html": self.html, "mjml": self.mjml, "markdown": self.markdown}
+        given = [name for name, body in bodies.items() if body is not None]
+        if len(given) > 1:
+            raise refuse(f"/content/{given[1]}", "one_body", "Give one of `html`, `mjml` and `markdown`.")
+        if not given or (given == ["html"] and not self.preheader):
+            return Content(subject=self.subject, html=self.html, text=self.text, profile=self.profile)
+        source = LocaleSource(
+            subject=self.subject,
+            preheader=self.preheader,
+            body=bodies[given[0]] or "",
+            format=Format(given[0]),
+            text=self.text,
+        )
+        return InlineSource(source=source, profile=self.profile, field=given[0])
 
 
 class NewTemplate(Shape):
@@ -117,6 +136,8 @@ class NewVersion(WrittenShape, kw_only=True):
 
 
 CONTENT_CODES: Final = [
+    "header_refused",
+    "invalid_json",
     "missing_variable",
     "render_failed",
     "render_timeout",
@@ -135,7 +156,19 @@ SCHEMA_CODES: Final = [
     "too_deep",
     "too_large",
 ]
-COMPILE_CODES: Final = [*CONTENT_CODES, "cyclic_layout", "too_many", "unknown_partial"]
+COMPILE_CODES: Final = [
+    *CONTENT_CODES,
+    "cyclic_layout",
+    "invalid_css",
+    "invalid_mjml",
+    "no_content_slot",
+    "tag_misplaced",
+    "too_many",
+    "unknown_layout",
+    "unknown_partial",
+    "wrong_format",
+    "wrong_profile",
+]
 WRITTEN_CODES: Final = [
     *COMPILE_CODES,
     *SCHEMA_CODES,

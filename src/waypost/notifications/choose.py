@@ -13,7 +13,7 @@ from waypost.notifications.rules import choose_category, choose_timing
 from waypost.preferences.model import Topic
 from waypost.preferences.ports import TopicBook
 from waypost.preferences.rules import is_topic_key
-from waypost.templates.model import Content, Sendable, Template
+from waypost.templates.model import Content, InlineSource, Sendable, Template
 from waypost.templates.ports import Renderer
 from waypost.templates.rules import refused_below, write_only_names
 from waypost.templates.versions import Versions
@@ -38,14 +38,16 @@ class ContentChooser:
 
     async def _leg(self, desk: "_Desk", command: SubmitCommand, place: int, now: datetime) -> Leg:
         channel = command.channels[place]
-        if command.content is not None:
-            chosen = await self._inline(desk, command, command.content, channel)
+        if command.own_content is not None:
+            chosen = await self._inline(desk, command, command.own_content, channel)
         else:
             chosen = await self._published(desk, command, place)
         timing = choose_timing(command, chosen.category, now)
         return Leg(channel=channel, chosen=chosen, timing=timing, priority=command.priority)
 
-    async def _inline(self, desk: "_Desk", command: SubmitCommand, content: Content, channel: Channel) -> Chosen:
+    async def _inline(
+        self, desk: "_Desk", command: SubmitCommand, content: Content | InlineSource, channel: Channel
+    ) -> Chosen:
         version = await desk.inline(content, channel)
         topic = await desk.topic(command.topic)
         return Chosen(
@@ -97,10 +99,10 @@ class _Desk:
         self._versions = versions
         self._topics = topics
         self._known_topics: dict[str, Topic | None] = {}
-        self._inline: dict[tuple[Content, Channel], Sendable | Refused] = {}
+        self._inline: dict[tuple[Content | InlineSource, Channel], Sendable | Refused] = {}
         self._active: dict[tuple[str, Channel], Sendable | None] = {}
 
-    async def inline(self, content: Content, channel: Channel) -> Sendable:
+    async def inline(self, content: Content | InlineSource, channel: Channel) -> Sendable:
         known = self._inline.get((content, channel))
         if known is None:
             try:

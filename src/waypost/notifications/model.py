@@ -14,7 +14,7 @@ from waypost.delivery.model import State
 from waypost.kernel.jsontypes import JsonObject, JsonValue
 from waypost.kernel.vocabulary import Category, Channel, Priority
 from waypost.recipients.model import Target
-from waypost.templates.model import Content
+from waypost.templates.model import Content, InlineSource
 
 KEPT_A_MONTH: Final = timedelta(days=30)
 
@@ -60,6 +60,8 @@ class SubmitCommand:
     after: timedelta | None = None
     """How long each channel is waited for, where it goes on until seen."""
     content: Content | None = None
+    inline: InlineSource | None = None
+    """The same, where it must be compiled first."""
     template: str | None = None
     variables: JsonObject = field(default_factory=dict[str, JsonValue])
     hidden: frozenset[str] = frozenset()
@@ -78,6 +80,11 @@ class SubmitCommand:
     once: Once | None = None
     withheld: Skip | None = None
     """Decided by whoever starts it, before the gate: kept as suppressed, with this reason."""
+
+    @property
+    def own_content(self) -> Content | InlineSource | None:
+        """What the call brings along instead of naming a template."""
+        return self.content or self.inline
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

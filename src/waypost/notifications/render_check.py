@@ -67,5 +67,8 @@ def _refused(
         message = f"The content reads this; give it here or as an attribute of the recipient{whom}."
         errors = [FieldError(pointer=f"/variables/{name}", code=failure.code, message=message) for name in missing]
         return Refused(detail, code=failure.code, errors=errors)
-    pointer = f"/content{failure.pointer}" if command.content is not None else "/template"
+    place = failure.pointer
+    if command.inline is not None and place == "/html":
+        place = f"/{command.inline.field}"
+    pointer = f"/content{place}" if command.own_content is not None else "/template"
     return refuse(pointer, failure.code, detail)

@@ -92,7 +92,7 @@ def _check_channels(command: SubmitCommand) -> Iterable[FieldError]:
 
 
 def _check_what(command: SubmitCommand) -> Iterable[FieldError]:
-    if (command.content is None) == (command.template is None):
+    if (command.own_content is None) == (command.template is None):
         yield FieldError(
             pointer="/content", code="content_or_template", message="Give either `content` or `template`, not both."
         )

@@ -85,6 +85,16 @@ class Content:
     """The language that the content is written in."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InlineSource:
+    """The content of a call that must be compiled first."""
+
+    source: LocaleSource
+    profile: Profile
+    field: str
+    """What the caller named the body (`mjml`, `markdown`, `html`)."""
+
+
 class TemplateKind(StrEnum):
     MESSAGE = "message"
     LAYOUT = "layout"

@@ -10,7 +10,17 @@ from uuid import UUID, uuid5
 import msgspec
 
 from waypost.kernel.vault import TenantKey
-from waypost.templates.model import Content, Direction, JsonObject, LocaleSource, Profile, Version, Wording, Written
+from waypost.templates.model import (
+    Content,
+    Direction,
+    InlineSource,
+    JsonObject,
+    LocaleSource,
+    Profile,
+    Version,
+    Wording,
+    Written,
+)
 from waypost.templates.stores import SealedContent, SealedVersion
 
 _PURPOSE: Final = "template-content"
@@ -43,6 +53,10 @@ _sources_decoder: Final = msgspec.msgpack.Decoder(_Sources)
 
 def hash_content(key: TenantKey, content: Content) -> bytes:
     return key.sign(_PURPOSE, _encode(content, frozenset()))
+
+
+def hash_source(key: TenantKey, inline: InlineSource) -> bytes:
+    return key.sign(_PURPOSE, msgspec.msgpack.encode(inline))
 
 
 def seal_content(

@@ -7,13 +7,14 @@ from typing import Final, TypeVar
 from uuid import UUID
 
 from waypost.kernel.clock import Clock
+from waypost.kernel.errors import FieldError
 from waypost.kernel.ids import mint
 from waypost.kernel.tenancy import PLATFORM
 from waypost.kernel.vault import Keyring, TenantKey
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.templates import sealing
-from waypost.templates.model import Content, JsonObject, Sendable, Wording
+from waypost.templates.model import Content, InlineSource, JsonObject, Sendable, Wording
 from waypost.templates.ports import Renderer
 from waypost.templates.rules import check_inline, refused_below
 from waypost.templates.stores import VersionStore
@@ -33,6 +34,7 @@ class Versions:
         self._clock = clock
         self._mentioned: OrderedDict[tuple[str, bytes], frozenset[str]] = OrderedDict()
         self._kept: OrderedDict[tuple[str, bytes], UUID] = OrderedDict()
+        self._compiled_inline: OrderedDict[tuple[str, bytes], Content] = OrderedDict()
         self._wordings: OrderedDict[tuple[str, UUID], Mapping[str, Wording]] = OrderedDict()
 
     async def find_active(self, tx: Transaction, key: str, channel: Channel) -> Sendable | None:
@@ -70,19 +72,36 @@ class Versions:
         return (await self._store.schemas(tx, [version_id])).get(version_id)
 
     async def store_inline(
-        self, tx: Transaction, content: Content, *, pointer: str, channel: Channel = Channel.EMAIL
+        self, tx: Transaction, content: Content | InlineSource, *, pointer: str, channel: Channel = Channel.EMAIL
     ) -> Sendable:
         """Keeps a call's content, once per distinct content. Refuses bad content."""
-        check_inline(content, channel, pointer)
         tenant_key = await self._keyring.of(tx)
+        is_compiled = isinstance(content, InlineSource)
+        if isinstance(content, InlineSource):
+            content = await self._compiled(tx, tenant_key, content, pointer)
+        check_inline(content, channel, pointer)
         content_hash = sealing.hash_content(tenant_key, content)
-        mentioned = await self._read_names(tx, content_hash, content, pointer)
+        mentioned = await self._read_names(tx, content_hash, content, pointer, is_compiled=is_compiled)
         version_id = await self._keep_inline(tx, tenant_key, content, content_hash, mentioned, self._clock.now())
         return Sendable(
             id=version_id,
             wordings={"": Wording(id=version_id, content=content, mentioned=mentioned)},
             house=await self._store.house(tx) if any(name.startswith("tenant") for name in mentioned) else None,
         )
+
+    async def _compiled(self, tx: Transaction, tenant_key: TenantKey, inline: InlineSource, pointer: str) -> Content:
+        place = (tx.tenant_id, sealing.hash_source(tenant_key, inline))
+        known = self._compiled_inline.get(place)
+        if known is None:
+            report = await self._renderer.compile(tx.tenant_id, inline.source, profile=inline.profile)
+            if report.content is None:
+                errors = [_at_field(error, inline.field) for error in report.errors]
+                raise refused_below(pointer, errors, detail="The content cannot be rendered.", code=errors[0].code)
+            known = report.content
+            content_hash = sealing.hash_content(tenant_key, known)
+            _remember(self._mentioned, (tx.tenant_id, content_hash), report.mentioned, _MOST_REMEMBERED)
+            _remember(self._compiled_inline, place, known, _MOST_WORDINGS)
+        return known
 
     async def _all_wordings(
         self, tx: Transaction, owner: str, version_id: UUID, locales: Sequence[str]
@@ -118,17 +137,25 @@ class Versions:
             _remember(self._kept, (tx.tenant_id, content_hash), kept, _MOST_REMEMBERED)
         return kept
 
-    async def _read_names(self, tx: Transaction, known_as: bytes, content: Content, pointer: str) -> frozenset[str]:
+    async def _read_names(
+        self, tx: Transaction, known_as: bytes, content: Content, pointer: str, *, is_compiled: bool
+    ) -> frozenset[str]:
         place = (tx.tenant_id, known_as)
         names = self._mentioned.get(place)
         if names is None:
-            report = await self._renderer.check(tx.tenant_id, content)
+            report = await self._renderer.check(tx.tenant_id, content, is_compiled=is_compiled)
             if report.errors:
                 code = report.errors[0].code
                 raise refused_below(pointer, report.errors, detail="The content cannot be rendered.", code=code)
             names = report.mentioned
             _remember(self._mentioned, place, names, _MOST_REMEMBERED)
         return names
+
+
+def _at_field(error: FieldError, field: str) -> FieldError:
+    """The caller knows the body by the name they gave it."""
+    pointer = f"/{field}" if error.pointer == "/body" else error.pointer
+    return FieldError(pointer=pointer, code=error.code, message=error.message)
 
 
 Name = TypeVar("Name")
