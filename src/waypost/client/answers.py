@@ -23,6 +23,34 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     notifications: tuple[AcceptedNotification, ...]
 
 
+class FieldRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    pointer: str
+    code: str
+    message: str
+
+
+class ItemRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    status: int
+    code: str
+    detail: str
+    errors: tuple[FieldRefusal, ...] = ()
+
+
+class BulkItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One of many: accepted with `notifications`, or refused with an `error`."""
+
+    index: int
+    notifications: tuple[AcceptedNotification, ...] | None = None
+    error: ItemRefusal | None = None
+
+
+class Bulk(msgspec.Struct, frozen=True, kw_only=True):
+    request_id: str | None
+    accepted: int
+    refused: int
+    items: tuple[BulkItem, ...]
+
+
 class Notification(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     request_id: str

@@ -2,11 +2,13 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
 import msgspec
 
 from waypost.client.answers import (
     Accepted,
+    Bulk,
     Json,
     JsonObject,
     Notification,
@@ -18,6 +20,7 @@ from waypost.client.answers import (
 from waypost.client.transport import Transport, segment
 
 Target = str | Mapping[str, Json]
+_BULK_PATIENCE_SECONDS: Final = 60.0
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -30,6 +33,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     template: str | None = None
     variables: JsonObject | None = None
     channel: str | None = None
+    channels: Sequence[str] | None = None
+    """Several instead of one, in the order of preference; `routing` says what that means."""
+    routing: str | None = None
     category: str | None = None
     topic: str | None = None
     priority: str | None = None
@@ -41,6 +47,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     bcc: Sequence[str] | None = None
     headers: Mapping[str, str] | None = None
     metadata: JsonObject | None = None
+    idempotency_key: str | None = None
+    """Of an item of a bulk only; a call of one takes its key beside the message."""
 
 
 class Notifications:
@@ -51,6 +59,17 @@ class Notifications:
         return await self._transport.ask(
             "POST", "/v1/notifications", Accepted, body=message, idempotency_key=idempotency_key
         )
+
+    async def send_many(self, messages: Sequence[Message], *, idempotency_key: str | None = None) -> Bulk:
+        """Up to 10,000, each accepted or refused on its own."""
+        raw = await self._transport.raw(
+            "POST",
+            "/v1/notifications/bulk",
+            body=messages,
+            idempotency_key=idempotency_key,
+            patience=_BULK_PATIENCE_SECONDS,
+        )
+        return msgspec.json.decode(raw, type=Bulk)
 
     async def get(self, notification_id: str) -> Notification:
         return await self._transport.ask("GET", _path(notification_id), Notification)
