@@ -33,6 +33,7 @@ _LONGER_WITH_REASON: dict[str, str] = {
 }
 
 _SQL_WITHOUT_PYTHON: dict[str, str] = {
+    "inbox_routines": "functions inside the database, installed by migrate.py",
     "resolvers": "functions inside the database, installed by migrate.py",
     "routines": "functions inside the database, installed by migrate.py",
     "schema": "the whole schema as it stands, for people and for the test that replay equals it",
@@ -47,6 +48,9 @@ _ENDPOINTS_WITHOUT_SLICE: dict[str, str] = {
     "topics": "what preferences are about",
     "consents": "what preferences remember of people's words, and what follows from them",
     "explain": "what the gate would say, asked through notifications",
+    "inbox_access": "who may read an inbox: tokens and settings",
+    "me": "a recipient's own inbox",
+    "me_preferences": "a recipient's own preferences",
 }
 
 

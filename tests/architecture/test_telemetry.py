@@ -6,6 +6,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
+from waypost.api.live.metrics import LiveMetrics
 from waypost.api.metrics import HttpMetrics
 from waypost.bootstrap.event_metrics import EventMetrics
 from waypost.bootstrap.submit_metrics import SubmitMetrics
@@ -40,6 +41,7 @@ def test_every_log_action_is_in_the_catalogue_with_its_level() -> None:
 def test_every_metric_of_the_catalogue_exists_and_no_other() -> None:
     registry = CollectorRegistry()
     HttpMetrics(registry)
+    LiveMetrics(registry)
     SubmitMetrics(registry)
     EventMetrics(registry)
     WorkerMetrics(registry)
@@ -51,7 +53,20 @@ def test_every_metric_of_the_catalogue_exists_and_no_other() -> None:
 
 
 def test_no_label_names_a_tenant_or_a_person() -> None:
-    allowed = {"method", "route", "status", "reason", "code", "channel", "result", "priority", "reader", "publisher"}
+    allowed = {
+        "method",
+        "route",
+        "status",
+        "reason",
+        "code",
+        "channel",
+        "result",
+        "priority",
+        "reader",
+        "publisher",
+        "kind",
+        "event",
+    }
     assert {label for about in METRICS.values() for label in about.labels} <= allowed
 
 

@@ -9,13 +9,6 @@ set title = excluded.title, description = excluded.description, ttl = excluded.t
                            then 0 else 1 end)
 returning id, key, title, description, ttl, version, created_at, updated_at
 
--- name: ensure_inbox
--- tenant: row
--- The inbox that a notification goes to is made by the first one that goes there.
-insert into inboxes (tenant_id, id, key, title, created_at, updated_at)
-values ($1, $2, $3, $4, $5, $5)
-on conflict (tenant_id, key) do nothing
-
 -- name: inboxes
 -- tenant: row
 -- All of them: a tenant has few.

@@ -17,7 +17,7 @@ from waypost.inbox.rules import expiry
 from waypost.kernel.clock import Clock
 from waypost.kernel.ids import mint
 
-_SQL: Final = load("inbox")
+_SQL: Final = load("inbox_delivery")
 _TITLE: Final = "Notifications"
 _ttl = msgspec.json.Decoder(dict[str, str])
 
@@ -34,9 +34,7 @@ class PgInboxDelivery:
     ) -> Sequence[tuple[UUID, UUID]]:
         """Says in which inboxes whose feed has changed, for `announce` once all of it is committed."""
         now = self._clock.now()
-        inbox_id, ttl = await self._inbox(connection, tenant_id)
-        settings = await connection.fetchrow(_SQL["settings"], tenant_id)
-        chosen = InboxSettings() if settings is None else InboxSettings(ttl=settings["ttl"])
+        inbox_id, ttl, chosen = await self._inbox(connection, tenant_id)
         written = [
             Copy(
                 recipient_id=copy.recipient_id,
@@ -57,7 +55,7 @@ class PgInboxDelivery:
         for inbox_id, recipients in people.items():
             self._bell.owe_people(inbox_id, sorted(recipients))
 
-    async def _inbox(self, connection: Connection, tenant_id: str) -> tuple[UUID, dict[str, str]]:
+    async def _inbox(self, connection: Connection, tenant_id: str) -> tuple[UUID, dict[str, str], InboxSettings]:
         row = await connection.fetchrow(_SQL["inbox"], tenant_id, DEFAULT_INBOX)
         if row is None:
             made = (tenant_id, mint(self._clock), DEFAULT_INBOX, _TITLE, self._clock.now())
@@ -65,4 +63,5 @@ class PgInboxDelivery:
             row = await connection.fetchrow(_SQL["inbox"], tenant_id, DEFAULT_INBOX)
         if row is None:
             raise LookupError("The inbox was made a moment ago, and inboxes are never removed.")
-        return row["id"], _ttl.decode(row["ttl"])
+        chosen = InboxSettings() if row["tenants_ttl"] is None else InboxSettings(ttl=row["tenants_ttl"])
+        return row["id"], _ttl.decode(row["ttl"]), chosen

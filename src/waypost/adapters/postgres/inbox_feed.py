@@ -13,7 +13,6 @@ from waypost.inbox.ports import Place
 from waypost.kernel.work import Transaction
 
 _SQL: Final = load("inbox_feed")
-_UPKEEP: Final = load("inbox_upkeep")
 
 Found = tuple[Reader, Sequence[StoredMessage]]
 
@@ -124,12 +123,12 @@ class PgInboxFeed:
     async def forget(self, tx: Transaction, recipient_id: UUID) -> int:
         connection = connection_of(tx)
         gone = 0
-        for row in await connection.fetch(_UPKEEP["memberships"], tx.tenant_id, recipient_id):
+        for row in await connection.fetch(_SQL["memberships"], tx.tenant_id, recipient_id):
             place = (tx.tenant_id, row["inbox_id"], recipient_id)
-            done = await connection.execute(_UPKEEP["forget_items"], *place)
+            done = await connection.execute(_SQL["forget_items"], *place)
             gone += int(done.rsplit(" ", 1)[-1])
-            await connection.execute(_UPKEEP["forget_member"], *place)
-        await connection.execute(_UPKEEP["forget_token_ends"], tx.tenant_id, recipient_id)
+            await connection.execute(_SQL["forget_member"], *place)
+        await connection.execute(_SQL["forget_token_ends"], tx.tenant_id, recipient_id)
         return gone
 
 

@@ -114,3 +114,23 @@ select coalesce(bool_or(i.seen_at is not null or i.read_at is not null or exists
 from inboxes b
 join inbox_items i on i.tenant_id = $1 and i.inbox_id = b.id and i.recipient_id = $2 and i.post_id = $3 and not i.public
 where b.tenant_id = $1
+
+-- name: memberships
+-- tenant: row
+-- The inboxes in which a person has anything, in the order in which they are held.
+select inbox_id from inbox_members where tenant_id = $1 and recipient_id = $2 and n >= 0 order by inbox_id for update
+
+-- name: forget_items
+-- tenant: row
+-- All of a person's messages and receipts in one inbox.
+delete from inbox_items where tenant_id = $1 and inbox_id = $2 and recipient_id = $3
+
+-- name: forget_member
+-- tenant: row
+-- Their place in the inbox, and with it how far they had read.
+delete from inbox_members where tenant_id = $1 and inbox_id = $2 and recipient_id = $3
+
+-- name: forget_token_ends
+-- tenant: row
+-- Nothing speaks for them any more.
+delete from inbox_token_ends where tenant_id = $1 and recipient_id = $2

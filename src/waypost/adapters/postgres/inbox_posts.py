@@ -60,7 +60,7 @@ class PgInboxPosts:
     async def redact(self, tx: Transaction, inbox_id: UUID, post_id: UUID, held: Held, at: datetime) -> Sequence[UUID]:
         connection = connection_of(tx)
         if held.audience is AudienceKind.EVERYONE:
-            n = await connection.fetchval(_SQL["next_number"], tx.tenant_id, inbox_id)
+            n = await next_number(connection, tx.tenant_id, inbox_id)
             await connection.execute(_SQL["redact_post"], tx.tenant_id, inbox_id, post_id, at, n)
             await uncount(connection, tx.tenant_id, inbox_id, [(held.place, held.topic)])
             return []
@@ -95,15 +95,9 @@ class PgInboxPosts:
             if not rows:
                 return redacted
             holders = [row["recipient_id"] for row in rows]
-            numbers = await connection.fetch(_SQL["take_numbers"], tenant_id, inbox_id, holders)
+            numbers = await take_numbers(connection, tenant_id, inbox_id, holders)
             await connection.execute(
-                _SQL["redact_copies"],
-                tenant_id,
-                inbox_id,
-                post_id,
-                at,
-                [row["recipient_id"] for row in numbers],
-                [row["n"] for row in numbers],
+                _SQL["redact_copies"], tenant_id, inbox_id, post_id, at, list(numbers), list(numbers.values())
             )
             redacted += holders
             after = holders[-1]
@@ -148,8 +142,7 @@ async def deliver(
 ) -> int:
     """Holds everyone who gets a copy, in order, then writes the copies. Also used while a batch is settled."""
     people = sorted({copy.recipient_id for copy in copies})
-    rows = await connection.fetch(_SQL["take_numbers"], tenant_id, inbox_id, people)
-    numbers: dict[UUID, int] = {row["recipient_id"]: row["n"] for row in rows}
+    numbers = await take_numbers(connection, tenant_id, inbox_id, people)
     there = [copy for copy in copies if copy.recipient_id in numbers]
     await connection.execute(
         _SQL["add_copies"],
@@ -164,6 +157,19 @@ async def deliver(
         notifications,
     )
     return len(there)
+
+
+async def take_numbers(
+    connection: Connection, tenant_id: str, inbox_id: UUID, people: Sequence[UUID]
+) -> dict[UUID, int]:
+    """Holds these people, in order, and says the number of what changes now for each; the erased are left out."""
+    rows = await connection.fetch(_SQL["take_numbers"], tenant_id, inbox_id, list(people))
+    return {row["recipient_id"]: row["n"] for row in rows}
+
+
+async def next_number(connection: Connection, tenant_id: str, inbox_id: UUID) -> int:
+    """Holds the inbox, and says the number of what changes now for everyone."""
+    return await connection.fetchval(_SQL["next_number"], tenant_id, inbox_id)
 
 
 async def uncount(connection: Connection, tenant_id: str, inbox_id: UUID, gone: Sequence[tuple[int, str]]) -> None:

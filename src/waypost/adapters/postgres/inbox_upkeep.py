@@ -5,15 +5,14 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from waypost.adapters.postgres.inbox_posts import uncount
+from waypost.adapters.postgres.inbox_feed import PgInboxFeed
+from waypost.adapters.postgres.inbox_posts import next_number, take_numbers, uncount
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import PgWork, connection_of
 from waypost.inbox.model import Drift
 from waypost.kernel.work import Transaction
 
 _SQL: Final = load("inbox_upkeep")
-_FEED: Final = load("inbox_feed")
-_POSTS: Final = load("inbox_posts")
 _MOST_TENANTS: Final = 1_000
 _MEMBERS_AT_ONCE: Final = 500
 _FIRST: Final = UUID(int=0)
@@ -39,7 +38,7 @@ class PgInboxUpkeep:
         rows = await connection.fetch(_SQL["inboxes_to_sweep"], tx.tenant_id, now, limit)
         inboxes = [row["inbox_id"] for row in rows]
         for inbox_id in inboxes:
-            await connection.fetchval(_POSTS["next_number"], tx.tenant_id, inbox_id)
+            await next_number(connection, tx.tenant_id, inbox_id)
             gone = await connection.fetch(_SQL["sweep_posts"], tx.tenant_id, inbox_id, now, limit)
             counted = [(row["place"], row["topic"]) for row in gone if row["is_counted"]]
             if counted:
@@ -51,12 +50,9 @@ class PgInboxUpkeep:
         woken: list[tuple[UUID, UUID]] = []
         for row in await connection.fetch(_SQL["sleepers"], tx.tenant_id, now, limit):
             inbox_id, people = row["inbox_id"], row["recipients"]
-            numbers = await connection.fetch(_POSTS["take_numbers"], tx.tenant_id, inbox_id, people)
-            recipients = [one["recipient_id"] for one in numbers]
-            await connection.execute(
-                _SQL["wake"], tx.tenant_id, inbox_id, now, recipients, [one["n"] for one in numbers]
-            )
-            woken += [(inbox_id, recipient_id) for recipient_id in recipients]
+            numbers = await take_numbers(connection, tx.tenant_id, inbox_id, people)
+            await connection.execute(_SQL["wake"], tx.tenant_id, inbox_id, now, list(numbers), list(numbers.values()))
+            woken += [(inbox_id, recipient_id) for recipient_id in numbers]
         return woken
 
     async def watermarks(self, tx: Transaction, older_than: datetime, limit: int) -> int:
@@ -83,9 +79,9 @@ class PgInboxUpkeep:
             for row in rows:
                 people.setdefault(row["key"], []).append(row["recipient_id"])
             for key, recipients in people.items():
-                for row in await connection.fetch(_FEED["counts"], tx.tenant_id, key, recipients, now):
-                    if row["total"] or row["unread"]:
-                        counted[key, row["recipient_id"], row["topic"]] = (row["total"], row["unread"])
+                for recipient_id, counts in (await PgInboxFeed().counts(tx, key, recipients, now)).items():
+                    for topic, tally in counts.topics.items():
+                        counted[key, recipient_id, topic] = (tally.total, tally.unread)
             there = {
                 (row["key"], row["recipient_id"], row["topic"]): (row["total"], row["unread"])
                 for row in await connection.fetch(_SQL["recount"], tx.tenant_id, now, *after, *last)

@@ -101,23 +101,3 @@ select m.inbox_id, b.key, m.recipient_id from inbox_members m
 join inboxes b on b.tenant_id = m.tenant_id and b.id = m.inbox_id
 where m.tenant_id = $1 and (m.inbox_id, m.recipient_id) > ($2, $3)
 order by m.inbox_id, m.recipient_id limit $4
-
--- name: memberships
--- tenant: row
--- The inboxes in which a person has anything, in the order in which they are held.
-select inbox_id from inbox_members where tenant_id = $1 and recipient_id = $2 and n >= 0 order by inbox_id for update
-
--- name: forget_items
--- tenant: row
--- All of a person's messages and receipts in one inbox.
-delete from inbox_items where tenant_id = $1 and inbox_id = $2 and recipient_id = $3
-
--- name: forget_member
--- tenant: row
--- Their place in the inbox, and with it how far they had read.
-delete from inbox_members where tenant_id = $1 and inbox_id = $2 and recipient_id = $3
-
--- name: forget_token_ends
--- tenant: row
--- Nothing speaks for them any more.
-delete from inbox_token_ends where tenant_id = $1 and recipient_id = $2
