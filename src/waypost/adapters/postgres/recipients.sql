@@ -12,15 +12,17 @@ from recipients where tenant_id = $1 and external_id = any($2::text[])
 with named as (
     select r.external_id as asked, coalesce(r.merged_into, r.id) as id
     from recipients r where r.tenant_id = $1 and r.external_id = any($2::text[])
-), meant as (
-    select n.id from named n
-    union
-    select a.recipient_id from unnest($3::smallint[], $4::text[]) as spot (channel, hash)
+), found as (
+    select n.id, n.asked from named n
+    union all
+    select a.recipient_id, null from unnest($3::smallint[], $4::text[]) as spot (channel, hash)
     cross join lateral (
         select recipient_id from addresses
         where tenant_id = $1 and channel = spot.channel and hash = spot.hash and status <> 'revoked' offset 0) a
+), meant as (
+    select f.id, coalesce(array_agg(f.asked) filter (where f.asked is not null), '{}') as asked from found f group by f.id
 )
-select r.*, array(select n.asked from named n where n.id = r.id) as asked,
+select r.*, m.asked,
        a.address_id, a.channel, a.hash, a.ciphertext, a.verified, a.status, a.given_at,
        a.address_created_at, a.address_updated_at
 from meant m
