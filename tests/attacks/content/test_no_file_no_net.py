@@ -121,3 +121,29 @@ def test_a_schema_reaches_no_file_and_no_net(fortress: Any, canary: Canary) -> N
                 number = answer.json()["semver"]
                 caller("POST", f"/v1/templates/k/email/versions/{number}/preview", {"variables": {"a": "x"}})
     assert canary.touched() == []
+
+
+COMPILED = {
+    "mjml": (
+        '<mjml><mj-body><mj-include path="{url}" /></mj-body></mjml>',
+        '<mjml><mj-head><mj-font name="f" href="{url}" /><mj-style>@import "{url}";</mj-style></mj-head><mj-body>'
+        '<mj-section background-url="{url}"><mj-column><mj-image src="{url}" /></mj-column></mj-section></mj-body>'
+        "</mjml>",
+    ),
+    "markdown": ("![x]({url}) [x]({url})", '<link rel="stylesheet" href="{url}">', '<style>@import "{url}"</style>'),
+    "html": ('<link rel="stylesheet" href="{url}"><style>@import "{url}"; p {{ color: url({url}) }}</style><p>x</p>',),
+}
+
+
+def test_what_is_compiled_reaches_no_file_and_no_net(fortress: Any, canary: Canary) -> None:
+    caller = fortress.tenant("canary-compiled")
+    caller.ok("POST", "/v1/templates", {"key": "canary", "name": "n", "category": "transactional"})
+    for url in canary.urls:
+        for form, sources in COMPILED.items():
+            for source in sources:
+                words = {"subject": "s", "body": source.format(url=url), "format": form}
+                version = {"locales": {"en": words}}
+                answer = caller("POST", "/v1/templates/canary/email/preview", {"version": version, "variables": {}})
+                assert answer.status_code in (200, 422), answer.text
+                assert "hush" not in answer.text
+    assert canary.touched() == []

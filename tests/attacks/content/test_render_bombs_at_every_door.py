@@ -22,6 +22,15 @@ AT_RENDER = (
     "{{ ('x' * size)|replace('x', 'y' * size) if size > 1 else '' }}"
 )
 
+# What is made into HTML first, and the second language.
+COMPILED = {
+    "deep mjml": ("mjml", "jinja", "<mjml><mj-body>" + "<mj-wrapper>" * 10_000 + "</mj-body></mjml>"),
+    "deep text": ("mjml", "jinja", "<mjml><mj-body><mj-text>" + "<b>" * 10_000 + "</mj-text></mj-body></mjml>"),
+    "liquid openings": ("html", "liquid", "{{" * 5_000),
+    "liquid blocks": ("html", "liquid", "{% if a %}" * 5_000 + "{% endif %}" * 5_000),
+    "liquid spaces": ("html", "liquid", "{{" + " " * 200_000 + "}}"),
+}
+
 
 def schema_of_forty_branches() -> dict[str, Any]:
     schema: dict[str, Any] = {"$defs": {"d0": {"type": "object"}}, "$ref": "#/$defs/d40"}
@@ -65,6 +74,11 @@ def calls(bombs: dict[str, str]) -> Iterator[tuple[str, str, Any]]:
         "/v1/templates/bomb/email/versions",
         {"locales": {"en": {"subject": "s", "body": "t"}}, "variables_schema": schema_of_forty_branches()},
     )
+    for name, (field, profile, body) in COMPILED.items():
+        content = {"subject": "s", field: body, "profile": profile}
+        yield f"{name}: content", "/v1/notifications", {"to": someone, "content": content}
+        words = {"subject": "s", "body": body, "format": field}
+        yield f"{name}: draft", "/v1/templates/bomb/email/versions", {"locales": {"en": words}, "profile": profile}
     # What only a compiler chokes on is met by whoever checks a draft, too.
     for name in ("minus chain", "elif chain", "attribute chain"):
         words = {"subject": "s", "body": bombs[name]}
