@@ -90,7 +90,8 @@ class Compiler:
         if template.kind is not TemplateKind.MESSAGE:
             is_layout = template.kind is TemplateKind.LAYOUT
             layout = template.key if is_layout else None
-            source = replace(source, subject="-", body="-" if is_layout else _including(template.key, source.format))
+            alone = "0" if source.format is Format.JSON else "-"
+            source = replace(source, subject="-", body=alone if is_layout else _including(template.key, source.format))
         return await self._renderer.compile(
             tx.tenant_id, source, profile=written.profile, layout=layout, fragments=fragments
         )
