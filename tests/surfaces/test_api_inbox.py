@@ -231,7 +231,7 @@ async def test_tokens_open_only_what_is_theirs(acme: Any, globex: Any, anonymous
     await acme.ok("DELETE", "/v1/recipients/jane/token")
     assert (await jane.refused("GET", "/v1/me"))[:2] == (401, "invalid_token")
     assert (await acme.refused("POST", "/v1/recipients/nobody/token", {}))[0] == 404
-    assert (await acme.refused("POST", "/v1/recipients/jane/token", {"expires_in": "2d"}))[1] == "out_of_range"
+    assert (await acme.refused("POST", "/v1/recipients/jane/token?expires_in=2d"))[1] == "out_of_range"
 
 
 async def test_an_id_proved_by_its_hmac(acme: Any, anonymous: Any, visit: Any) -> None:

@@ -11,7 +11,7 @@ from waypost.inbox.rules import show_visible_since
 from waypost.kernel.tenancy import Permission
 
 
-class TokenWish(Shape):
+class TokenQuery(Shape):
     expires_in: Annotated[str, Meta(description="From 1m to 24h; 1h unless said.", examples=["1h"])] | None = None
 
 
@@ -53,14 +53,13 @@ _SETTINGS: Final = {
     "/v1/recipients/{id}/token",
     Permission.RECIPIENTS_TOKEN,
     summary="Issue a recipient's token",
-    body=TokenWish,
+    query=TokenQuery,
     answer=TokenView,
-    body_example={"expires_in": "1h"},
     answer_example=_TOKEN,
 )
-async def issue_token(call: Call[TokenWish, NoQuery]) -> TokenView:
+async def issue_token(call: Call[NoBody, TokenQuery]) -> TokenView:
     """Short-lived, for this recipient's own inbox and preferences under `/v1/me`. Never put it into an address."""
-    token, expires_at = await call.app.inbox.visitors.issue(call.tx, call.scope, call.path["id"], call.body.expires_in)
+    token, expires_at = await call.app.inbox.visitors.issue(call.tx, call.scope, call.path["id"], call.query.expires_in)
     return TokenView(token=token, expires_at=expires_at)
 
 

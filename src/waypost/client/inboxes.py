@@ -107,7 +107,8 @@ class Inboxes:
     async def token(self, recipient_id: str, *, expires_in: str | None = None) -> RecipientToken:
         """For the recipient's own browser."""
         path = f"/v1/recipients/{segment(recipient_id)}/token"
-        return await self._transport.ask("POST", path, RecipientToken, body={"expires_in": expires_in})
+        query = None if expires_in is None else {"expires_in": expires_in}
+        return await self._transport.ask("POST", path, RecipientToken, query=query)
 
     async def end_tokens(self, recipient_id: str) -> None:
         await self._transport.raw("DELETE", f"/v1/recipients/{segment(recipient_id)}/token")
