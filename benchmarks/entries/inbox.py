@@ -4,6 +4,7 @@ import asyncio
 import socket
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from statistics import median
 from uuid import UUID
@@ -225,7 +226,9 @@ class _Bench:
     async def streaming(self, clients: int, posts: int) -> Entry:
         """From the call that posts to the last byte at each client, all on one process."""
         app = self._app
-        live = live_app(app, LiveMetrics(CollectorRegistry()))
+        # All of them come from this machine.
+        roomy = replace(app, settings=replace(app.settings, streams_per_address=clients))
+        live = live_app(roomy, LiveMetrics(CollectorRegistry()))
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port: int = free.getsockname()[1]
