@@ -15,7 +15,21 @@ from benchmarks.machine import describe
 from benchmarks.results import Findings, Report
 from benchmarks.table import print_table
 
-NAMES = ("email", "submit", "bulk", "expand", "claim", "timers", "relay", "gate", "compose", "imports", "inbox", "seal", "up")
+NAMES = (
+    "email",
+    "submit",
+    "bulk",
+    "expand",
+    "claim",
+    "timers",
+    "relay",
+    "gate",
+    "compose",
+    "imports",
+    "inbox",
+    "seal",
+    "up",
+)
 _HERE = Path(__file__).parent
 RESULTS = _HERE / "results"
 LAST_RUN = _HERE / "last_run.json"

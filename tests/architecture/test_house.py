@@ -50,6 +50,11 @@ _ENDPOINTS_WITHOUT_SLICE: dict[str, str] = {
     "explain": "what the gate would say, asked through notifications",
     "inbox_access": "who may read an inbox: tokens and settings",
     "me": "a recipient's own inbox",
+    "lists": "named sets of recipients",
+    "recipient_addresses": "how a recipient is reached, under the recipient's path",
+    "erasures": "proof that a recipient was erased",
+    "template_versions": "what a template says, under the template's path",
+    "template_trials": "templates tried out: previews, differences, findings",
     "me_preferences": "a recipient's own preferences",
 }
 

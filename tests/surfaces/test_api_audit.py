@@ -15,7 +15,9 @@ NOT_ADMINISTRATIVE = {
     "send_notification",
     "cancel_notification",
     "cancel_request",
-    "preview_version", "verify_erasure"}
+    "preview_version",
+    "verify_erasure",
+}
 
 
 async def _recipient(acme: Any) -> None:
@@ -76,7 +78,12 @@ SCENES: dict[str, tuple[Callable[[Any], Awaitable[Any]] | None, str, str, Any]] 
     "change_recipient": (_recipient, "PATCH", "/v1/recipients/u1", {"locale": "en"}),
     "erase_recipient": (_recipient, "DELETE", "/v1/recipients/u1", None),
     "revoke_address": (_address, "DELETE", "/v1/recipients/u1/addresses/{made}", None),
-    "add_address": (_recipient, "POST", "/v1/recipients/u1/addresses", {"channel": "email", "address": "b@example.com"}),
+    "add_address": (
+        _recipient,
+        "POST",
+        "/v1/recipients/u1/addresses",
+        {"channel": "email", "address": "b@example.com"},
+    ),
     "change_address": (_address, "PATCH", "/v1/recipients/u1/addresses/{made}", {"verified": True}),
     "merge_recipient": (_two, "POST", "/v1/recipients/u1/merge", {"from": "u2"}),
     "set_tags": (_recipient, "PUT", "/v1/recipients/u1/tags", {"tags": ["x"]}),

@@ -128,9 +128,7 @@ async def test_an_anonymous_visitor_becomes_part_of_someone_known(acme: Any, adm
     content = {"subject": "Hi", "text": "Hello"}
     sent = await acme.ok("POST", "/v1/notifications", {"to": {"email": "ada@example.com"}, "content": content})
     visitor = sent["notifications"][0]["recipient_id"]
-    later = await acme.ok(
-        "POST", "/v1/notifications", {"to": visitor, "content": content, "send_at": LATER}
-    )
+    later = await acme.ok("POST", "/v1/notifications", {"to": visitor, "content": content, "send_at": LATER})
     await acme.ok("PATCH", f"/v1/recipients/{visitor}", {"attributes": {"seen": "web", "n": 1}, "tags": ["lead"]})
     await acme.ok("PUT", "/v1/lists/news", {})
     await acme.ok("POST", "/v1/lists/news/members", {"add": [visitor]})

@@ -6,7 +6,20 @@ from typing import Annotated
 import typer
 
 from waypost import __version__
-from waypost.cli import events, explain, imports, inbox, keys, mailbox, running, send, tail, templates, tenants, webhooks
+from waypost.cli import (
+    events,
+    explain,
+    imports,
+    inbox,
+    keys,
+    mailbox,
+    running,
+    send,
+    tail,
+    templates,
+    tenants,
+    webhooks,
+)
 from waypost.cli.doctor import command as doctor
 from waypost.kernel.errors import WaypostError
 

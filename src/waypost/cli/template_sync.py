@@ -15,6 +15,9 @@ _NOT_FOUND: Final = 404
 _ABOUT: Final = ("name", "category", "topic", "default_locale")
 
 
+UNCHANGED: Final = "unchanged"
+
+
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """What was done, or would be, about one template."""
 
@@ -69,7 +72,7 @@ async def push(client: Client, entry: Entry, *, owner: str, publish: bool, force
 
 
 async def _push(client: Client, entry: Entry, there: There | None, publish: bool, force: bool) -> Step:  # noqa: FBT001
-    action = "unchanged"
+    action = UNCHANGED
     if there is None:
         about = {
             name: getattr(entry, name) for name in ("category", "channel", "name", "topic", "default_locale", "kind")

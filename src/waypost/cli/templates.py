@@ -11,7 +11,7 @@ from waypost.cli.options import settable
 from waypost.settings import Settings
 
 if TYPE_CHECKING:
-    from waypost.cli.template_sync import Step
+    from waypost.cli.template_sync import UNCHANGED, Step
     from waypost.client import Client
 
 app = typer.Typer(help="Keep a folder of files and the server's templates alike.", no_args_is_help=True)
@@ -47,10 +47,10 @@ def pull(
             there = await look(client, template.key, template.channel, owner=owner)
             version = there and (there.newest if drafts else there.active or there.newest)
             if version is None:
-                tell(Step(key=template.key, channel=template.channel, action="unchanged", message="has no versions"))
+                tell(Step(key=template.key, channel=template.channel, action=UNCHANGED, message="has no versions"))
                 continue
             changed = write_entry(folder, entry_of(template, version))
-            action = "pulled" if changed else "unchanged"
+            action = "pulled" if changed else UNCHANGED
             tell(Step(key=template.key, channel=template.channel, action=action, version=version.semver))
 
     _run(settings, run, platform=platform, as_json=as_json, empty="There are no templates.")

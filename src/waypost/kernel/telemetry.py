@@ -126,7 +126,7 @@ METRICS: Final[Mapping[str, Metric]] = {
     "waypost_relay_waiting": Metric(
         kind="gauge",
         where="worker",
-        sentence="What the relay has still to do: unread batches of news by reader; as `calls`, endpoints that are due.",
+        sentence="What the relay must still do: unread batches of news by reader; as `calls`, endpoints that are due.",
         labels=("reader",),
     ),
     "waypost_relay_oldest_seconds": Metric(

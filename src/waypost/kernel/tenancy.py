@@ -21,7 +21,7 @@ class Permission(StrEnum):
     RECIPIENTS_WRITE = "recipients:write"
     RECIPIENTS_EXPORT = "recipients:export"
     """Files with addresses in the clear, which are masked everywhere else."""
-    RECIPIENTS_TOKEN = "recipients:token"
+    RECIPIENTS_TOKEN = "recipients:token"  # noqa: S105 - a name, no secret
     TEMPLATES_READ = "templates:read"
     TEMPLATES_WRITE = "templates:write"
     TEMPLATES_APPROVE = "templates:approve"

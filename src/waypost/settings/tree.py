@@ -86,9 +86,9 @@ class Settings:
     streams: Annotated[
         int, About(_API, readers.whole(1, 100_000), "How many inbox streams one API process keeps open at most.")
     ] = 10_000
-    streams_per_address: Annotated[
-        int, About(_API, readers.whole(1, 100_000), "How many of them for one address.")
-    ] = 500
+    streams_per_address: Annotated[int, About(_API, readers.whole(1, 100_000), "How many of them for one address.")] = (
+        500
+    )
     metrics_port: Annotated[
         int | None,
         About(_API, readers.port, "The port of the API's /metrics; 0 takes any free one.", "the API's port + 1"),

@@ -34,7 +34,7 @@ where e.tenant_id = $1 and e.id_hash = $2 and m.certificate is not null
 
 -- name: page_of_erasures
 -- tenant: row
--- Newest first.
+-- Who was erased, the newest first.
 select id, id_hash, recipient_id, erased_at, certificate from erasures
 where tenant_id = $1 and certificate is not null and ($2::uuid is null or id < $2) order by id desc limit $3
 

@@ -16,7 +16,7 @@ from waypost.kernel.work import Transaction
 from waypost.templates.model import House
 from waypost.templates.stores import ActiveRow, SealedContent
 
-_SQL: Final = load("templates")
+_SQL: Final = load("template_contents")
 
 
 class PgVersionStore:
