@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -10,13 +11,36 @@ import pytest
 AUDITED = "x-audited"
 CHANGES = {"post", "put", "patch", "delete"}
 NOT_ADMINISTRATIVE = {
-    "preview_unsaved",
-    "lint_version",
     "send_notification",
+    "send_notifications",
+    "send_event",
+    "send_events",
+    "post_message",
+    "redrive_event",
     "cancel_notification",
     "cancel_request",
+    "cancel_timer",
+    "report_seen",
+    "issue_token",
+    # Asks something that does not fit into an address, and changes nothing.
+    "explain",
+    "lint_version",
+    "preview_unsaved",
     "preview_version",
     "verify_erasure",
+    # A person's own doing.
+    "archive_messages",
+    "click_messages",
+    "exchange_proof",
+    "pin_messages",
+    "put_my_preferences",
+    "read_messages",
+    "seen_messages",
+    "snooze_messages",
+    "unarchive_messages",
+    "unpin_messages",
+    "unread_messages",
+    "unsnooze_messages",
 }
 
 
@@ -69,6 +93,50 @@ async def _key(acme: Any) -> str:
     return (await acme.ok("POST", "/v1/api-keys", {"name": "x", "scopes": ["audit:read"]}))["id"]
 
 
+async def _topic(acme: Any) -> None:
+    await acme.ok("PUT", "/v1/topics/news", TOPIC)
+
+
+async def _person_and_topic(acme: Any) -> None:
+    await _recipient(acme)
+    await _topic(acme)
+
+
+async def _trigger(acme: Any) -> str:
+    return (await acme.ok("POST", "/v1/triggers", CANCELLING))["id"]
+
+
+async def _endpoint(acme: Any) -> str:
+    return (await acme.ok("POST", "/v1/webhook-endpoints", HOOK))["id"]
+
+
+async def _delivery(acme: Any) -> str:
+    endpoint = await _endpoint(acme)
+    tested = await acme.ok("POST", f"/v1/webhook-endpoints/{endpoint}/test")
+    return f"{endpoint}/deliveries/{tested['id']}"
+
+
+async def _inbox(acme: Any) -> None:
+    await acme.ok("PUT", "/v1/inboxes/main", {"title": "Main"})
+
+
+async def _post(acme: Any) -> str:
+    await _recipient(acme)
+    await _inbox(acme)
+    body = {"audience": {"kind": "users", "recipients": ["u1"]}, "title": "Hello"}
+    return (await acme.ok("POST", "/v1/inboxes/main/posts", body))["id"]
+
+
+async def _identity(acme: Any) -> None:
+    await acme.ok("POST", "/v1/inbox-settings/identity-secret")
+
+
+TOPIC = {"title": "News", "category": "marketing", "default": "opted_out"}
+CANCELLING = {"event_type": "booking.cancelled", "cancels": "$.data.booking_id"}
+HOOK = {"url": "https://8.8.8.8/hooks", "events": ["notification.*"]}
+AN_HOUR_AGO = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+GRANTED = {"topic": "news", "channel": "email", "state": "granted", "source": "signup", "text_version": "1"}
+
 SCENES: dict[str, tuple[Callable[[Any], Awaitable[Any]] | None, str, str, Any]] = {
     "create_tenant": (None, "POST", "/v1/tenants", {"id": "initech", "name": "Initech"}),
     "change_tenant": (None, "PATCH", "/v1/tenants/acme", {"name": "Other"}),
@@ -112,6 +180,34 @@ SCENES: dict[str, tuple[Callable[[Any], Awaitable[Any]] | None, str, str, Any]] 
         "/v1/templates/hello/email/versions/1.0.0/approve",
         {"approver": "Jane Roe"},
     ),
+    "put_topic": (None, "PUT", "/v1/topics/news", TOPIC),
+    "delete_topic": (_topic, "DELETE", "/v1/topics/news", None),
+    "put_preferences": (
+        _recipient,
+        "PUT",
+        "/v1/recipients/u1/preferences",
+        {"channels": {"email": {"enabled": False}}},
+    ),
+    "record_consent": (_person_and_topic, "POST", "/v1/recipients/u1/consents", GRANTED),
+    "change_settings": (None, "PATCH", "/v1/settings", {"consent_policy": "implied"}),
+    "put_limits": (None, "PUT", "/v1/settings/limits", {"tenant": {"minute": 100}}),
+    "import_suppressions": (None, "POST", "/v1/suppressions/import", {"csv": "address\nada@example.com\n"}),
+    "create_trigger": (None, "POST", "/v1/triggers", CANCELLING),
+    "change_trigger": (_trigger, "PATCH", "/v1/triggers/{made}", {"enabled": False}),
+    "remove_trigger": (_trigger, "DELETE", "/v1/triggers/{made}", None),
+    "create_webhook_endpoint": (None, "POST", "/v1/webhook-endpoints", HOOK),
+    "change_webhook_endpoint": (_endpoint, "PATCH", "/v1/webhook-endpoints/{made}", {"description": "x"}),
+    "remove_webhook_endpoint": (_endpoint, "DELETE", "/v1/webhook-endpoints/{made}", None),
+    "rotate_webhook_secret": (_endpoint, "POST", "/v1/webhook-endpoints/{made}/rotate-secret", {}),
+    "test_webhook_endpoint": (_endpoint, "POST", "/v1/webhook-endpoints/{made}/test", None),
+    "replay_webhooks": (_endpoint, "POST", "/v1/webhook-endpoints/{made}/replay", {"from": AN_HOUR_AGO}),
+    "retry_webhook_delivery": (_delivery, "POST", "/v1/webhook-endpoints/{made}/retry", None),
+    "put_inbox": (None, "PUT", "/v1/inboxes/main", {"title": "Main"}),
+    "redact_post": (_post, "DELETE", "/v1/inboxes/main/posts/{made}", None),
+    "change_inbox_settings": (None, "PATCH", "/v1/inbox-settings", {"ttl": "7d"}),
+    "make_identity_secret": (None, "POST", "/v1/inbox-settings/identity-secret", None),
+    "drop_identity_secret": (_identity, "DELETE", "/v1/inbox-settings/identity-secret", None),
+    "end_tokens": (_recipient, "DELETE", "/v1/recipients/u1/token", None),
     "create_suppression": (None, "POST", "/v1/suppressions", {"address": "ada@example.com"}),
     "release_suppression": (_suppression, "DELETE", "/v1/suppressions/{made}", None),
 }

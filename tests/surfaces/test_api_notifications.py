@@ -118,6 +118,7 @@ async def test_a_released_address_is_written_to_again(acme: Any) -> None:
 
 
 async def test_filters(acme: Any) -> None:
+    await acme.ok("PATCH", "/v1/settings", {"consent_policy": "implied"})
     first = await acme.ok("POST", PATH, SEND)
     await acme.ok("POST", PATH, SEND | {"to": TO | {"id": "u2", "email": "b@example.com"}, "category": "marketing"})
     await acme.ok("POST", PATH, SEND | {"to": TO | {"id": "u3", "email": "c@example.com"}, "send_at": _in(hours=1)})

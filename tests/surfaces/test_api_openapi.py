@@ -113,6 +113,10 @@ def test_every_change_besides_a_send_is_audited() -> None:
         "cancel_notification",
         "cancel_request",
         "preview_version",
+        "preview_unsaved",
+        "lint_version",
+        "verify_erasure",
+        "explain",
     }
 
 

@@ -82,7 +82,9 @@ class CertificateShape(Shape):
     tenant: str
     subject: Annotated[str, Meta(description="A keyed hash of your id: it proves who was meant without telling.")]
     recipient: Annotated[str, Meta(description="Our own id, as the audit log has it.")]
-    erased_at: str
+    erased_at: Annotated[
+        str, Meta(description="To the letter as it was signed.", extra_json_schema={"format": "date-time"})
+    ]
     erased_by: str
     request_id: str
     destroyed_keys: Annotated[list[str], Meta(description="SHA-256 of each data key, wrapped as it was stored.")]

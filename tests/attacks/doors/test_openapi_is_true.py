@@ -31,6 +31,10 @@ CHECKS = [
 EXAMPLES = 4
 
 
+# Lines of JSON are sent as the text they are.
+schemathesis.serializer.alias("application/x-ndjson", "text/plain")
+
+
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 def test_no_answer_is_undocumented_or_a_server_error(mode: GenerationMode, fortress: Any) -> None:
     schema = schemathesis.openapi.from_dict(fortress.openapi)

@@ -57,7 +57,7 @@ class Pages:
 def style_handler() -> HTTPRouteHandler:
     async def hosted_style() -> ASGIResponse:
         kept = {"cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff"}
-        return ASGIResponse(body=_STYLE, media_type="text/css; charset=utf-8", headers=kept)
+        return ASGIResponse(body=_STYLE, media_type="text/css", headers=kept)
 
     return HTTPRouteHandler(STYLE_PATH, http_method="GET", name="hosted_style")(hosted_style)
 
