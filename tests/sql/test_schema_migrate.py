@@ -39,7 +39,7 @@ async def test_a_migrated_database_says_which_schema_it_is(database: Any, admin:
     state = await admin.fetchrow("select version, oldest_code from schema_state")
     assert tuple(state) == (code_version(), shipped_migrations()[-1].oldest_code)
     names = {row["name"] for row in await admin.fetch("select name from migrations")}
-    assert names == {m.name for m in shipped_migrations()} | {"routines.sql", "resolvers.sql"}
+    assert names == {m.name for m in (*shipped_migrations(), *shipped_repeatables())}
 
 
 async def test_processes_that_start_at_once_apply_each_migration_once(database: Any, admin: asyncpg.Connection):
