@@ -75,8 +75,8 @@ _LAST = UUID(int=2**128 - 1)
 
 
 async def measure(*, quick: bool) -> Findings:
-    people, posts, owners = (2_000, 1_000, 100) if quick else (1_000_000, 10_000, 10_000)
-    rounds, calls = (2, 10) if quick else (8, 200)
+    people, posts, owners = (200, 100, 20) if quick else (1_000_000, 10_000, 10_000)
+    rounds, calls = (1, 5) if quick else (8, 200)
     async with installed() as house:
         bench = _Bench(house)
         few = await bench.posting(rounds, 5 if quick else 40)
@@ -84,7 +84,7 @@ async def measure(*, quick: bool) -> Findings:
         many = await bench.posting(rounds, 5 if quick else 40)
         entries = [*await bench.reading(rounds, calls), _everyone(few, many, people)]
         entries += [await bench.marking(rounds, 5 if quick else 40)]
-        entries += [await bench.streaming(50 if quick else 1_000, 3 if quick else 10)]
+        entries += [await bench.streaming(10 if quick else 1_000, 2 if quick else 10)]
     return Findings(entries)
 
 

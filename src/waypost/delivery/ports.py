@@ -262,6 +262,10 @@ class JournalShelf(Protocol):
         """Takes the lock of each, so that two rescuers never work on one."""
         ...
 
+    def dead(self) -> Set[UUID]:
+        """Workers whose journals have been taken up and not been finished with: they are judged by these alone."""
+        ...
+
 
 class Telemetry(Protocol):
     """Told what the engine does, in numbers."""

@@ -71,7 +71,9 @@ class Rescue:
             return 0
         rescued = 0
         for worker_id in await self._workers.lost(self._lease.seconds):
-            rescued += await self._take_over(worker_id, self._in_doubt)
+            # Asked late: another worker of this host may have taken up its journal a moment ago.
+            if worker_id not in self._shelf.dead():
+                rescued += await self._take_over(worker_id, self._in_doubt)
         return rescued
 
     async def _take_over(self, worker_id: UUID, judge: _Judge) -> int:

@@ -19,7 +19,7 @@ ABSENT = {
 }  # fmt: skip
 WORDS = {"locales": {"en": {"subject": "s", "body": "hush", "format": "text"}}}
 # What makes something of the id it is given, and so never says that it is unknown.
-MAKES = {"put_recipient", "put_list", "put_inbox"}
+MAKES = {"put_recipient", "put_list", "put_inbox", "put_topic"}
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,7 @@ def belongings(fortress: Any, wall_b: Any) -> dict[str, str]:
     wall_b.ok("PUT", "/v1/inboxes/b-inbox", {"title": "hush"})
     post = wall_b.ok("POST", "/v1/inboxes/b-inbox/posts", {"audience": {"kind": "everyone"}, "title": "hush"})
     wall_b.ok("PUT", "/v1/lists/b-only", {})
+    wall_b.ok("PUT", "/v1/topics/b-only", {"title": "hush", "category": "operational", "default": "opted_in"})
     job = wall_b.ok("POST", "/v1/exports", {"kind": "recipients"})
     return {
         "tag": "hush",
@@ -98,6 +99,17 @@ def body_of(operation: dict[str, Any]) -> Any:
     return content.get("example")
 
 
+def query_of(operation: dict[str, Any]) -> str:
+    """What must be given in the query, as the document's example has it."""
+    needed = [one for one in operation.get("parameters", ()) if one["in"] == "query" and one.get("required")]
+    return "?" + "&".join(f"{one['name']}={_example(one)}" for one in needed) if needed else ""
+
+
+def _example(parameter: dict[str, Any]) -> str:
+    schema = parameter["schema"]
+    return str(parameter.get("example") or next(iter(schema.get("examples", ["1.0.0"]))))
+
+
 def seen(answer: httpx.Response) -> tuple[int, dict[str, Any], dict[str, str]]:
     """All of an answer but the id of the request and the time of day."""
     headers = {
@@ -127,6 +139,7 @@ def test_what_is_foreign_is_answered_like_what_is_unknown(
     for method, foreign, absent, operation in pairs(fortress, belongings):
         walked += 1
         body = body_of(operation)
+        foreign, absent = (path + query_of(operation) for path in (foreign, absent))
         other = seen(wall_a(method, foreign, body))
         unknown = seen(wall_a(method, absent, body))
         assert other[0] == 404, (method, foreign, other)

@@ -33,6 +33,8 @@ def outline(answer: Any) -> Any:
     """An answer without what is minted for it."""
     if isinstance(answer, dict):
         minted = {"id", "request_id", "created_at", "updated_at", "published_at", "secret", "hint", "source"}
+        if "destroyed_keys" in answer:  # a certificate names whom and when it is about, and is signed
+            minted |= {"tenant", "subject", "recipient", "erased_at", "erased_by", "destroyed_keys", "signature"}
         return {name: outline(value) for name, value in answer.items() if name not in minted}
     return [outline(one) for one in answer] if isinstance(answer, list) else answer
 

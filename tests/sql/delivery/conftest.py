@@ -83,6 +83,9 @@ class NoJournal:
     def abandoned(self) -> Sequence[Any]:
         return ()
 
+    def dead(self) -> frozenset[UUID]:
+        return frozenset()
+
     def close(self) -> None: ...
 
 

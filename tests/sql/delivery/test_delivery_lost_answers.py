@@ -174,6 +174,31 @@ async def test_a_rescue_that_is_cut_short_lets_go_of_every_journal(office: Any, 
     assert not any(journal.is_held for journal in journals)
 
 
+async def test_nobody_is_judged_by_a_lease_while_somebody_reads_their_journal(
+    office: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """On a slow host the lease may run out before the journal has been read to its end."""
+    await office.submit(3, category=Category.MARKETING)
+    dead, reader, hasty = [await office.worker() for _ in range(3)]
+    journal = JournalFile(tmp_path, dead.id, slots=8)
+    await dead.claim()
+    journal._memory.close()  # as the kernel does for a killed process
+    os.close(journal._file)
+    await office.expire_lease(dead.id)
+
+    async def lost(_: float) -> list[UUID]:
+        return [dead.id]
+
+    monkeypatch.setattr(hasty.leases, "lost", lost)
+    [taken] = Shelf(tmp_path).abandoned()
+    assert await hasty.rescue(shelf=Shelf(tmp_path)).rescue() == 0
+    assert await office.count("attempts", "outcome is null") == 3
+    taken.leave()
+    assert await reader.rescue(shelf=Shelf(tmp_path)).rescue() == 3
+    assert await office.count("attempts") == 0
+    assert await office.count("queue") == 3
+
+
 async def test_a_claim_committed_after_its_worker_was_taken_up_is_still_judged_by_the_journal(
     office: Any, tmp_path: Path
 ) -> None:

@@ -2,9 +2,10 @@
 
 import fcntl
 import os
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 from waypost.adapters.journal.layout import (
@@ -18,6 +19,8 @@ from waypost.adapters.journal.layout import (
 )
 from waypost.adapters.journal.writer import SUFFIX
 from waypost.delivery.model import Held
+
+_DEAD: Final = f".dead{SUFFIX}"
 
 
 class LeftJournal:
@@ -54,9 +57,12 @@ class Shelf:
         found = [self._take(path) for path in sorted(self._folder.glob(f"*{SUFFIX}"))]
         return [journal for journal in found if journal is not None]
 
+    def dead(self) -> Set[UUID]:
+        return {UUID(path.name.removesuffix(_DEAD)) for path in self._folder.glob(f"*{_DEAD}")}
+
     def _take(self, path: Path) -> LeftJournal | None:
         try:
-            worker_id = UUID(path.stem)
+            worker_id = UUID(path.name.partition(".")[0])
             file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except (ValueError, OSError):
             return None
@@ -64,12 +70,21 @@ class Shelf:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Another rescuer may have removed it between our opening and locking it.
             if os.fstat(file).st_nlink > 0:
-                return LeftJournal(path, file, worker_id, _read(file, worker_id))
+                marks = _read(file, worker_id)
+                return LeftJournal(path if marks is None else _mark_dead(path, worker_id), file, worker_id, marks)
         except OSError:
             pass
         with suppress(OSError):
             os.close(file)
         return None
+
+
+def _mark_dead(path: Path, worker_id: UUID) -> Path:
+    """So that nobody judges the worker by its lease while this is read, which knows better."""
+    marked = path.with_name(f"{worker_id}{_DEAD}")
+    if path != marked:
+        path.rename(marked)
+    return marked
 
 
 def _read(file: int, worker_id: UUID) -> dict[tuple[UUID, int], SlotMark] | None:

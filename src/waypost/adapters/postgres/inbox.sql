@@ -52,7 +52,7 @@ select r.id, r.external_id,
 from recipients n
 cross join lateral (
     select b.id, b.external_id from recipients b
-    where b.tenant_id = $1 and b.id = coalesce(n.merged_into, n.id) and b.erased_at is null limit 1) r
+    where b.tenant_id = $1 and b.id = case when n.merged_into is null then n.id else n.merged_into end and b.erased_at is null limit 1) r
 where n.tenant_id = $1 and n.id = $2
 
 -- name: end_tokens

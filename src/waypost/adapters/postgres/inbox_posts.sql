@@ -141,7 +141,7 @@ select n.external_id, r.id, r.data_key
 from recipients n
 cross join lateral (
     select b.id, b.data_key from recipients b
-    where b.tenant_id = $1 and b.id = coalesce(n.merged_into, n.id) and b.erased_at is null limit 1) r
+    where b.tenant_id = $1 and b.id = case when n.merged_into is null then n.id else n.merged_into end and b.erased_at is null limit 1) r
 where n.tenant_id = $1 and n.external_id = any ($2::text[])
 order by r.id
 

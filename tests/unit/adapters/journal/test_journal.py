@@ -131,10 +131,17 @@ def test_the_living_are_not_robbed(tmp_path: Path) -> None:
     journal = JournalFile(tmp_path, uuid4(), slots=1)
     assert Shelf(tmp_path).abandoned() == []
     abandon(journal)
+    assert Shelf(tmp_path).dead() == set()
     [taken] = Shelf(tmp_path).abandoned()
     assert Shelf(tmp_path).abandoned() == []
+    assert Shelf(tmp_path).dead() == {taken.worker_id}
     taken.leave()
-    assert len(Shelf(tmp_path).abandoned()) == 1
+    [again] = Shelf(tmp_path).abandoned()
+    assert again.worker_id == taken.worker_id
+    assert Shelf(tmp_path).dead() == {taken.worker_id}
+    again.discard()
+    assert Shelf(tmp_path).dead() == set()
+    assert Shelf(tmp_path).abandoned() == []
 
 
 def test_another_boot_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
