@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from waypost.client import ApiError, Client, Event, Message
+from waypost.client.jobs import Job
 
 # What an operator does once, by curl or in the console. The recipient's own routes belong to the client in the browser.
 NOT_YET_IN_THE_CLIENT = {
@@ -84,6 +85,10 @@ async def _try_out_templates(client: Client) -> None:
     await client.templates.archive("trial")
 
 
+async def _ended(client: Client, job: Job) -> Job:
+    return [state async for state in client.jobs.follow(job.id, every=0.1)][-1]
+
+
 async def _organise(client: Client) -> None:
     for name in ("ann", "bob", "carl"):
         await client.recipients.put(name, {"email": f"{name}@example.com"})
@@ -104,14 +109,10 @@ async def _organise(client: Client) -> None:
     certificate = await client.recipients.erase("carl")
     assert (await client.recipients.verify_erasure(certificate, recipient_id="carl")).genuine
     await client.lists.remove("team")
-    job = await client.imports.start(b"id,email\ndora,dora@example.com\n")
-    async for job in client.jobs.follow(job.id, every=0.1):
-        pass
+    job = await _ended(client, await client.imports.start(b"id,email\ndora,dora@example.com\n"))
     assert job.state == "finished"
     assert await client.imports.report(job.id)
-    file = await client.exports.start("recipients")
-    async for file in client.jobs.follow(file.id, every=0.1):
-        pass
+    file = await _ended(client, await client.exports.start("recipients"))
     assert b"dora@example.com" in await client.exports.file(file.id)
     assert {job.id, file.id} <= {one.id async for one in client.jobs.list()}
     with pytest.raises(ApiError):
