@@ -138,7 +138,7 @@ RAW = [
     b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
     b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     b"CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GET http://127.0.0.1:1/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    b"GET http://127.0.0.1:1/v1/recipients HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     b"GET /v1/recipients HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
 ]
