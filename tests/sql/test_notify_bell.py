@@ -7,7 +7,9 @@ from typing import Any
 
 import asyncpg
 import pytest
+from tests.database_peer import dying_database
 
+from waypost.adapters.postgres.inbox_bell import PgInboxBell, PgInboxEar
 from waypost.adapters.postgres.notify import CHANNEL, Bell, Listener
 from waypost.adapters.postgres.work import PgWork
 from waypost.kernel.clock import VirtualClock
@@ -176,3 +178,30 @@ async def test_a_database_that_is_away_breaks_neither(clock: WatchedClock):
     assert task.result() is False
     assert listener.take_missed() is True
     await listener.close()
+
+
+async def test_a_farewell_that_crosses_the_first_question_breaks_neither(clock: WatchedClock):
+    async with dying_database() as dying:
+        bell, listener = Bell(dying, clock), Listener(dying, clock)
+        bell.ring()
+        await bell.close()
+        wait = asyncio.create_task(listener.wait(2))
+        while not wait.done():
+            await clock.advance(3)
+            await asyncio.sleep(0.001)
+        assert listener.take_missed() is True
+        await listener.close()
+
+
+async def test_a_farewell_that_crosses_the_first_question_leaves_the_inbox_ringing(clock: WatchedClock):
+    async with dying_database() as dying:
+        bell = PgInboxBell(dying, clock)
+        bell.owe(["one"])
+        await bell.close()
+        gaps: list[object] = []
+        ear = asyncio.create_task(PgInboxEar(dying, clock).listen(gaps.append))
+        while len(gaps) < 2:
+            await clock.advance(3)
+            await asyncio.sleep(0.001)
+            assert not ear.done()
+        ear.cancel()

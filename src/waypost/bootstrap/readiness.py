@@ -2,9 +2,7 @@
 
 from typing import Final
 
-import asyncpg
-
-from waypost.adapters.postgres.connection import Pool
+from waypost.adapters.postgres.connection import AWAY, Pool
 from waypost.adapters.postgres.migrate import check_schema, code_version
 from waypost.kernel.errors import Unavailable
 
@@ -21,5 +19,5 @@ class Readiness:
         try:
             async with self._pool.acquire(timeout=_PATIENCE_SECONDS) as connection:
                 await check_schema(connection, self._code)
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        except AWAY as error:
             raise Unavailable("The database does not answer.", code="not_ready") from error

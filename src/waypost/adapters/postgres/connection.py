@@ -92,11 +92,24 @@ _UNREACHABLE: Final[tuple[tuple[type[BaseException] | tuple[type[BaseException],
     (asyncpg.CannotConnectNowError, "The database server is starting or stopping; try again in a moment."),
     (asyncpg.ClientConfigurationError, "The database URL cannot be read."),
     (ssl.SSLError, "The database's TLS certificate was refused."),
-    ((asyncpg.PostgresError, asyncpg.InterfaceError), "The database server refused the connection."),
+    (
+        (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError),
+        "The database server refused the connection.",
+    ),
     (TimeoutError, "The database did not answer in time."),
     (OSError, "The database is unreachable: nothing answers at its address."),
     (ValueError, "The database URL cannot be read."),
 )
+
+
+AWAY: Final = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    # A server's farewell that crosses a new question leaves the driver in a state that it calls impossible.
+    asyncpg.InternalClientError,
+    OSError,
+)
+"""All that a database may answer with which is away, or on its way out. (A `TimeoutError` is an `OSError`.)"""
 
 
 def explain_failure(error: BaseException) -> Misconfigured:
@@ -112,7 +125,7 @@ async def connect(dsn: str, *, application_name: str, settings: Mapping[str, str
         opened = await _connect(
             dsn, timeout=CONNECT_SECONDS, server_settings={"application_name": application_name, **(settings or {})}
         )
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError, OSError, ValueError) as error:
+    except (*AWAY, ValueError) as error:
         raise explain_failure(error) from error
     if opened.get_server_version().major < OLDEST_SERVER:
         await opened.close()
@@ -137,7 +150,6 @@ _LOST: Final = (
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
     asyncpg.IdleInTransactionSessionTimeoutError,
-    # A server's farewell that crosses a new question leaves the driver in a state that it calls impossible.
     asyncpg.InternalClientError,
     ConnectionError,
 )

@@ -10,9 +10,7 @@ from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
-import asyncpg
-
-from waypost.adapters.postgres.connection import Connection, connect
+from waypost.adapters.postgres.connection import AWAY, Connection, connect
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import PgTransaction
 from waypost.inbox.ports import Ringing
@@ -27,7 +25,7 @@ _LONGEST: Final = 7_900
 """Bytes of one NOTIFY; what does not fit goes with the next."""
 _MOST_PEOPLE: Final = 200
 """Of one inbox at once; beyond, everyone who is connected to it looks."""
-_FAILURES: Final = (Misconfigured, asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+_FAILURES: Final = (Misconfigured, *AWAY)
 _LOOK_SECONDS: Final = 5.0
 
 
@@ -145,10 +143,13 @@ class PgInboxEar:
             for ringing in read_ringings(text):
                 heard(ringing)
 
+        connection: Connection | None = None
         try:
             connection = await connect(self._dsn, application_name="waypost inbox ear")
             await connection.add_listener(CHANNEL, hear)
         except _FAILURES:
+            if connection is not None:
+                connection.terminate()
             return None
         return connection
 

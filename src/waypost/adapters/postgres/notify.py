@@ -5,9 +5,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
-import asyncpg
-
-from waypost.adapters.postgres.connection import Connection, connect
+from waypost.adapters.postgres.connection import AWAY, Connection, connect
 from waypost.adapters.postgres.queries import load
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Misconfigured
@@ -15,7 +13,7 @@ from waypost.kernel.errors import Misconfigured
 CHANNEL: Final = "waypost_work"
 _SQL: Final = load("notify")
 _QUIET_SECONDS: Final = 0.05
-_FAILURES: Final = (Misconfigured, asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
+_FAILURES: Final = (Misconfigured, *AWAY)
 """A database that is away: the poll finds the work once it is back."""
 
 
@@ -116,7 +114,7 @@ class Listener:
             self._connection.add_termination_listener(self._wake)
             await self._connection.add_listener(CHANNEL, self._wake)
         except _FAILURES:
-            self._connection = None
+            await self.close()
 
     def _wake(self, *_: object) -> None:
         self._rung.set()

@@ -6,7 +6,7 @@ from typing import Final, cast
 
 import asyncpg
 
-from waypost.adapters.postgres.connection import CONNECT_SECONDS, Pool, connect, explain_failure
+from waypost.adapters.postgres.connection import AWAY, CONNECT_SECONDS, Pool, connect, explain_failure
 from waypost.adapters.postgres.edges import EdgeConnection
 
 _create_pool = cast("Callable[..., Awaitable[Pool]]", vars(asyncpg)["create_pool"])
@@ -44,7 +44,7 @@ async def open_pool(dsn: str, options: PoolOptions) -> Pool:
             connection_class=EdgeConnection,
             server_settings=server_settings(options, major),
         )
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError, OSError) as error:
+    except AWAY as error:
         raise explain_failure(error) from error
 
 

@@ -7,9 +7,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-import asyncpg
-
-from waypost.adapters.postgres.connection import Connection, Record
+from waypost.adapters.postgres.connection import AWAY, Connection, Record
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import connection_of, enter_tenant
 from waypost.kernel.errors import Misconfigured, NotFound
@@ -35,7 +33,7 @@ async def standing_in(tx: Transaction, tenant_id: str) -> AsyncGenerator[Connect
         yield connection
     finally:
         # In a transaction that has failed nothing can be set, nor done.
-        with suppress(asyncpg.InFailedSQLTransactionError, asyncpg.InterfaceError):
+        with suppress(*AWAY):
             await enter_tenant(connection, tx.tenant_id)
 
 

@@ -4,9 +4,7 @@ import asyncio
 from datetime import datetime
 from typing import Final
 
-import asyncpg
-
-from waypost.adapters.postgres.connection import Pool
+from waypost.adapters.postgres.connection import AWAY, Pool
 from waypost.adapters.postgres.queries import load
 from waypost.kernel.errors import Unavailable
 
@@ -18,5 +16,5 @@ async def database_time(pool: Pool) -> datetime:
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS), pool.acquire() as connection:
             return await connection.fetchval(_SQL["now"])
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+    except AWAY as error:
         raise Unavailable("The database did not answer.") from error

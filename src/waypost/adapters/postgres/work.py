@@ -4,9 +4,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
-import asyncpg
-
-from waypost.adapters.postgres.connection import Connection, OpenTransaction, Pool, is_busy, is_lost
+from waypost.adapters.postgres.connection import AWAY, Connection, OpenTransaction, Pool, is_busy, is_lost
 from waypost.adapters.postgres.queries import load
 from waypost.kernel.errors import Unavailable
 from waypost.kernel.work import Transaction
@@ -61,14 +59,16 @@ class PgWork:
                 await transaction.start()
                 yield tx
             except BaseException as error:
-                with suppress(asyncpg.InterfaceError, asyncpg.PostgresError, OSError):
+                with suppress(*AWAY):
                     await transaction.rollback()
                 _raise_unavailable(error, connection)
                 raise
             await _commit(transaction, connection)
             tx.announce()
         finally:
-            await self._pool.release(connection)
+            # What was asked for has been answered by now: a connection that dies on its way home changes nothing.
+            with suppress(*AWAY):
+                await self._pool.release(connection)
 
     @asynccontextmanager
     async def begin_unscoped(self) -> AsyncGenerator[PgTransaction]:
@@ -81,7 +81,7 @@ class PgWork:
             return await self._pool.acquire(timeout=self._acquire_timeout)
         except TimeoutError as error:
             raise Unavailable("The database is busy. Try again.") from error
-        except (asyncpg.PostgresError, OSError) as error:
+        except AWAY as error:
             raise Unavailable("The database is unreachable. Try again.") from error
 
 
