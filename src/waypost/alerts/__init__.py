@@ -1,0 +1,1 @@
+"""Who is told when the engine needs a person."""
