@@ -1,3 +1,4 @@
+-- oldest_code: 1
 -- To be written.
 
 do $$ begin end $$;
