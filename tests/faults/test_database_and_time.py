@@ -151,7 +151,7 @@ def test_a_silent_bell_only_costs_the_time_of_a_poll(stage: Stage, caller: Calle
     begun = time.monotonic()
     sent = _send(caller, people, 5)
     _finish(stage, caller)
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 30
     assert worker.alive
     assert take_account(stage, sent, [caller]).states == {"dispatched": 10}
 

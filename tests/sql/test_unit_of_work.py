@@ -21,7 +21,7 @@ COUNT = "select count(*) from gate_changes"
 async def pool(database: Any) -> AsyncIterator[Pool]:
     """One connection, so that the next user gets the one that was left behind."""
     options = PoolOptions(
-        application_name="waypost test", min_size=1, max_size=1, statement_timeout=0.2, lock_timeout=0.1
+        application_name="waypost test", min_size=1, max_size=1, statement_timeout=1.0, lock_timeout=0.5
     )
     opened = await open_pool(database.api, options)
     yield opened
@@ -30,7 +30,7 @@ async def pool(database: Any) -> AsyncIterator[Pool]:
 
 @pytest.fixture
 def work(pool: Pool) -> PgWork:
-    return PgWork(pool, acquire_timeout=0.2)
+    return PgWork(pool, acquire_timeout=1.0)
 
 
 async def test_commits_when_the_block_ends_and_rolls_back_when_it_raises(work: PgWork, admin: asyncpg.Connection):
@@ -143,8 +143,8 @@ async def test_every_connection_carries_its_time_outs(pool: Pool):
     assert shown == {
         "application_name": "waypost test",
         "search_path": "waypost",
-        "statement_timeout": "200ms",
-        "lock_timeout": "100ms",
+        "statement_timeout": "1s",
+        "lock_timeout": "500ms",
         "jit": "off",
         "idle_in_transaction_session_timeout": "30s",
         "transaction_timeout": "1min",

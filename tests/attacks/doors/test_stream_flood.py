@@ -44,5 +44,5 @@ async def test_others_are_served_while_two_thousand_connections_stand(fortress: 
             *(hold(host, int(port), BEGINNINGS[number % len(BEGINNINGS)]) for number in range(CONNECTIONS))
         )
     assert len(waits) > 10
-    assert max(waits) < fortress.in_time(1.0), sorted(waits)[-5:]
-    assert max(stood) < 20, "every one of them was cut"
+    fortress.assert_served(waits)
+    assert max(stood) < 30, "every one of them was cut"

