@@ -43,6 +43,10 @@ class Purpose(IntEnum):
     """Grants consent. Fresh, and short-lived."""
     RECIPIENT = 4
     """Speaks for a recipient under `/v1/me`. Short-lived."""
+    OPEN = 5
+    """Names a message whose pixel is loaded. Valid for ever: tells that, and nothing else."""
+    CLICK = 6
+    """Names a message of which a link is followed. Valid for ever; where it leads is signed beside it."""
 
     @property
     def signs_as(self) -> str:
@@ -101,6 +105,21 @@ def read(text: str) -> Claim | None:
     expires_at = datetime.fromtimestamp(seconds, UTC) if seconds else None
     token = Token(purpose=purpose, tenant_id=tenant_id, subject=subject, audience=audience, expires_at=expires_at)
     return Claim(token=token, body=body, proof=proof)
+
+
+class Stamp:
+    """Writes many tokens of one tenant and purpose that never expire, letter by letter as `write` does, but faster."""
+
+    __slots__ = ("_head", "_key", "_signs_as")
+
+    def __init__(self, purpose: Purpose, tenant_id: str, key: TenantKey) -> None:
+        self._head = _body(Token(purpose=purpose, tenant_id=tenant_id, subject=b""))
+        self._signs_as = purpose.signs_as
+        self._key = key
+
+    def __call__(self, subject: bytes) -> str:
+        body = self._head + subject
+        return spell(body + self._key.sign(self._signs_as, body)[:_PROOF_BYTES])
 
 
 class Tokens:

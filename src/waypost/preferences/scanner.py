@@ -17,8 +17,7 @@ _MACHINES: Final = re.compile(
 
 def is_machine(headers: Mapping[str, str]) -> bool:
     """`headers` has lower-case names."""
-    agent = headers.get("user-agent", "")
-    if not agent.startswith("Mozilla/") or _MACHINES.search(agent):
+    if is_machine_agent(headers.get("user-agent", "")):
         return True
     if "prefetch" in (headers.get("purpose", "") + headers.get("sec-purpose", "") + headers.get("x-moz", "")):
         return True
@@ -31,3 +30,7 @@ def is_machine(headers: Mapping[str, str]) -> bool:
     ):
         return True
     return "accept-language" not in headers
+
+
+def is_machine_agent(agent: str) -> bool:
+    return not agent.startswith("Mozilla/") or _MACHINES.search(agent) is not None

@@ -49,6 +49,24 @@ class MailHead(msgspec.Struct, frozen=True, kw_only=True):
     headers: tuple[tuple[str, str], ...] = ()
 
 
+class Instrument(msgspec.Struct, frozen=True, array_like=True):
+    """How the links of a version are tracked. The same for all its messages; what names a message is in their context
+    (`waypost_open`, `waypost_click`)."""
+
+    opens: str
+    """What the address of a message's pixel begins with; empty where opens are not noticed."""
+    clicks: str
+    """The same for links."""
+    version: bytes
+    key: bytes
+    """Signs links of this version, and nothing else (`tracking.link_token`)."""
+    spared: tuple[str, ...]
+    """Beginnings of addresses that are never tracked: our own."""
+
+    def __repr__(self) -> str:
+        return "Instrument(…)"
+
+
 class RenderJob(msgspec.Struct, frozen=True, kw_only=True):
     tenant_id: str
     version_id: UUID
@@ -61,6 +79,8 @@ class RenderJob(msgspec.Struct, frozen=True, kw_only=True):
     timezone: str | None = None
     head: MailHead | None = None
     """Set when a whole message is wanted (`compose`)."""
+    instrument: Instrument | None = None
+    """Set where a message is tracked; one and the same object for a version's messages."""
 
 
 class RenderedParts(msgspec.Struct, frozen=True, kw_only=True, array_like=True, tag=1, gc=False):

@@ -413,7 +413,8 @@ begin
         v_from := waypost.first_id_of(v_month);
         v_to := waypost.first_id_of(v_month + interval '1 month');
         foreach v_parent in array array['requests', 'notifications_standard', 'notifications_marketing',
-            'attempts_standard', 'attempts_marketing', 'timeline_standard', 'timeline_marketing']
+            'attempts_standard', 'attempts_marketing', 'timeline_standard', 'timeline_marketing',
+            'tracking_events_standard', 'tracking_events_marketing']
         loop
             name := v_parent || to_char(v_month, '_YYYY_MM');
             problem := null;

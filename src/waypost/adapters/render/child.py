@@ -135,7 +135,7 @@ class _Workshop:
         for slot in forget:
             del self._renditions[slot]
         for lesson in learn:
-            self._renditions[lesson.slot] = Rendition(lesson.content, self._limits, self._speech)
+            self._renditions[lesson.slot] = Rendition(lesson.content, self._limits, self._speech, lesson.instrument)
 
     def _render(self, job: wire.RenderItem) -> RenderedParts:
         return self._renditions[job[0]].render(job[1], job[2], job[3])

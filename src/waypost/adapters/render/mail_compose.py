@@ -14,11 +14,12 @@ from waypost.adapters.render.mail_derived import CalmQuoter, derived_text
 from waypost.adapters.render.mail_headers import address_header, date_header, message_id_header, text_header
 from waypost.adapters.render.mail_quoted import SOFT_BREAK, WEB_ADDRESS_FILTER, ValueQuoter, quoted, quoted_template
 from waypost.adapters.render.mail_slots import SlottedTemplate
+from waypost.adapters.render.mail_tracked import Quotable, markup_part
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.speech import Speech
 from waypost.adapters.render.wire import Parts
 from waypost.templates.model import JsonObject
-from waypost.templates.ports import MailHead
+from waypost.templates.ports import Instrument, MailHead
 
 _BOUNDARY: Final = "=_waypost_alternative"
 _OF_TEXT: Final = 'Content-Type: text/plain; charset="utf-8"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n'
@@ -50,7 +51,7 @@ class _Part:
 class _DerivedText:
     """The text part of content that has only markup."""
 
-    def __init__(self, dialect: Dialect, html: _Part, markup: str) -> None:
+    def __init__(self, dialect: Dialect, html: Quotable, markup: str) -> None:
         self._html = html
         self._quoter = CalmQuoter()
         speech = dialect.speech if isinstance(dialect, JinjaDialect) else None
@@ -66,9 +67,9 @@ class _DerivedText:
 
 
 class CompiledMail:
-    def __init__(self, dialect: Dialect, content: Parts) -> None:
+    def __init__(self, dialect: Dialect, content: Parts, instrument: Instrument | None = None) -> None:
         self._subject = _Part(dialect, "subject", content.subject)
-        self._html = None if content.html is None else _Part(dialect, "html", content.html)
+        self._html = None if content.html is None else markup_part(dialect, content.html, instrument, _Part)
         if content.text is not None or self._html is None:
             self._text = _Part(dialect, "text", content.text or "")
         else:
@@ -112,9 +113,9 @@ class CompiledMail:
         return self._last_common
 
 
-def compile_mail(dialect: Dialect, content: Parts) -> CompiledMail:
+def compile_mail(dialect: Dialect, content: Parts, instrument: Instrument | None = None) -> CompiledMail:
     """Compiles once what is rendered for many. Raises `RenderRefused` on a syntax error."""
-    return CompiledMail(dialect, content)
+    return CompiledMail(dialect, content, instrument)
 
 
 def _common_headers_of(head: MailHead) -> str:

@@ -15,18 +15,25 @@ from waypost.adapters.render.source_scan import find_trouble
 from waypost.adapters.render.speech import Speech
 from waypost.adapters.render.wire import PARTS, Parts
 from waypost.templates.model import JsonObject, Profile
-from waypost.templates.ports import MailHead, RenderedParts
+from waypost.templates.ports import Instrument, MailHead, RenderedParts
 
 # Quoted-printable triples what is not ASCII.
 _ENCODING_GROWTH: Final = 4
 
 
 class Rendition:
-    def __init__(self, content: Parts, limits: RenderLimits, speech: Speech | None = None) -> None:
+    def __init__(
+        self,
+        content: Parts,
+        limits: RenderLimits,
+        speech: Speech | None = None,
+        instrument: Instrument | None = None,
+    ) -> None:
         self._sources = sources_of(content)
         self._content = content
         self._limits = limits
         self._speech = speech or Speech()
+        self._instrument = instrument
 
     def render(self, context: JsonObject, locale: str | None = None, timezone: str | None = None) -> RenderedParts:
         self._speech.turn_to(locale, timezone, self._content.locale)
@@ -61,7 +68,7 @@ class Rendition:
     @cached_property
     def _mail(self) -> CompiledMail:
         self._refuse_trouble()
-        return compile_mail(dialect_of(self._content.profile, self._speech), self._content)
+        return compile_mail(dialect_of(self._content.profile, self._speech), self._content, self._instrument)
 
     def _refuse_trouble(self) -> None:
         for part, source in self._sources.items():

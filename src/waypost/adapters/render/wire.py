@@ -7,7 +7,7 @@ import msgspec
 
 from waypost.adapters.render.limits import RenderLimits
 from waypost.templates.model import Content, Fragment, LocaleSource, Profile
-from waypost.templates.ports import MailHead, RenderedParts
+from waypost.templates.ports import Instrument, MailHead, RenderedParts
 
 LENGTH_BYTES: Final = 4
 
@@ -48,6 +48,7 @@ class Lesson(msgspec.Struct, array_like=True, frozen=True):
 
     slot: int
     content: Parts
+    instrument: Instrument | None = None
 
 
 # Slot, context, the recipient's locale and time zone.

@@ -1,0 +1,77 @@
+"""What readers do with a message, as far as it is noticed."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from typing import Final
+from uuid import UUID
+
+MOST_LINKS: Final = 4_095
+"""Of one message; further links lead straight to where they lead."""
+_CLIENT_BITS: Final = 3
+
+
+class Kind(IntEnum):
+    """Stored in `tracking_events.kind`, so numbers never change meaning."""
+
+    OPENED = 1
+    CLICKED = 2
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+class Client(IntEnum):
+    """Who seems to have asked: all that is kept of what a program says about itself. Stored, as above."""
+
+    UNKNOWN = 0
+    BROWSER = 1
+    PROXY = 2
+    """Loads pictures on behalf of a mail program, often before anybody reads."""
+    SCANNER = 3
+    """Looks at every link of a mail."""
+    PREFETCH = 4
+    """A browser or mail program that loads ahead and says so."""
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """One load of a pixel, or one link followed."""
+
+    id: UUID
+    notification_id: UUID
+    kind: Kind
+    at: datetime
+    client: Client
+    link: int = 0
+    """Which link of the message, counted from 1."""
+    version_id: UUID | None = None
+    """The version that the link was written in; a message of another one is not told of it."""
+    target: bytes | None = None
+    """Where the link leads, sealed; only where that is the same for everybody."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeenEntry:
+    """The same, read back."""
+
+    id: UUID
+    kind: Kind
+    at: datetime
+    client: Client
+    link: int
+    target: bytes | None
+
+
+def pack_number(link: int, client: Client) -> int:
+    """A link and a client in the one small number that a row of the outbox has room for."""
+    return link << _CLIENT_BITS | client
+
+
+def unpack_number(number: int) -> tuple[int, Client]:
+    return number >> _CLIENT_BITS, Client(number & (1 << _CLIENT_BITS) - 1)
