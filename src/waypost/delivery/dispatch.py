@@ -1,4 +1,4 @@
-"""The road of a batch, as named steps: claim → gate again → compose → send → settle.
+"""The road of a batch, as named steps: claim → gate again → reserve → compose → send → settle.
 
 Several batches are on the road at once (`depth`), so that the wire is not idle while the database works. Whoever is
 next to claim holds the turn; the others carry what they have.
@@ -14,6 +14,7 @@ from typing import Final
 from uuid import UUID
 
 import structlog
+from msgspec import structs
 
 from waypost.channels.model import Outcome, OutcomeKind
 from waypost.delivery.gate import Allow
@@ -21,7 +22,9 @@ from waypost.delivery.gatekeeper import Gatekeeper
 from waypost.delivery.lease import Lease
 from waypost.delivery.model import Bounced, Claimed, Closed, Settlement
 from waypost.delivery.patience import unless
+from waypost.delivery.pause_book import NothingPaused, PauseBook
 from waypost.delivery.ports import (
+    Capacity,
     Composed,
     ComposedForInbox,
     Composer,
@@ -30,6 +33,7 @@ from waypost.delivery.ports import (
     Journal,
     JournalPage,
     LeaseLost,
+    Postponed,
     Senders,
     Telemetry,
 )
@@ -39,7 +43,9 @@ from waypost.delivery.rules import (
     close,
     deliver_to_inbox,
     give_back,
+    hold_back,
     needs_whole_gate,
+    put_off,
     stop_at_gate,
     withhold,
 )
@@ -80,12 +86,17 @@ class DispatchParts:
     lease: Lease
     settler: Settler
     clock: Clock
+    capacity: Capacity | None = None
+    """None: no tenant has sender accounts."""
+    pauses: PauseBook | None = None
+    """None: nothing is ever paused."""
 
 
 class Dispatcher:
     def __init__(self, parts: DispatchParts, *, worker_id: UUID, batch_size: int = 200, depth: int = 2) -> None:
         self._parts = parts
         self._clock = parts.clock
+        self._pauses = parts.pauses or PauseBook(board=NothingPaused(), clock=parts.clock)
         self._worker_id = worker_id
         self._batch_size = batch_size
         self._depth = depth
@@ -122,10 +133,12 @@ class Dispatcher:
         page = self._parts.journal.open_page(batch.claimed)
         settlements: list[Settlement] = []
         try:
-            going = await self._gate_again(batch.claimed, settlements)
-            letters = await self._compose(batch, going, settlements)
-            await self._send(batch, letters, page, settlements)
-            await self._settle(batch, settlements, page)
+            with self._pauses.carrying(batch.id, batch.claimed):
+                going = await self._gate_again(batch.claimed, settlements)
+                going = await self._reserve(batch, going, settlements)
+                letters = await self._compose(batch, going, settlements)
+                await self._send(batch, letters, page, settlements)
+                await self._settle(batch, settlements, page)
         finally:
             self._arrive()
 
@@ -189,12 +202,15 @@ class Dispatcher:
 
     async def _gate_again(self, claimed: Sequence[Claimed], settlements: list[Settlement]) -> list[tuple[int, Claimed]]:
         """Only those about whom something has changed since submit are asked about in full."""
+        await self._look_for_pauses(claimed)
         now = self._clock.now()
         going: list[tuple[int, Claimed]] = []
         doubtful: dict[str, list[tuple[int, Claimed]]] = {}
         for index, one in enumerate(claimed):
             if one.claims >= DEAD_LETTER_CLAIMS:
                 settlements.append(bury(one))
+            elif one.expires_at > now and (stop := self._pauses.stop_of(one)) is not None:
+                settlements.append(hold_back(one, now, stop))
             elif needs_whole_gate(one, now):
                 doubtful.setdefault(one.tenant_id, []).append((index, one))
             else:
@@ -213,6 +229,39 @@ class Dispatcher:
                 else:
                     settlements.append(stop_at_gate(one, verdict))
         return going
+
+    async def _look_for_pauses(self, claimed: Sequence[Claimed]) -> None:
+        try:
+            await self._pauses.look_at(claimed)
+        except Exception as error:
+            # What is known of pauses holds; a database that is away takes no settlement either.
+            _log.warning("pauses unread", action="pauses_unread", kind=type(error).__name__)
+
+    async def _reserve(
+        self, batch: Batch, going: Sequence[tuple[int, Claimed]], settlements: list[Settlement]
+    ) -> Sequence[tuple[int, Claimed]]:
+        """Where a tenant has sender accounts, each of its messages gets room on one, or comes again later."""
+        if self._parts.capacity is None or not going:
+            return going
+        try:
+            reserved = await self._parts.capacity.reserve(batch.id, [one for _, one in going])
+        except Exception as error:
+            _log.error("no room reserved", action="reserve_failed", kind=type(error).__name__, rows=len(going))
+            blamed = not isinstance(error, Unavailable)
+            settlements += [give_back(one, self._clock.now(), blamed=blamed) for _, one in going]
+            return []
+        if reserved is None:
+            return going
+        now, served = self._clock.now(), list[tuple[int, Claimed]]()
+        for index, one in going:
+            if (verdict := reserved.deferred.get(one.id)) is not None:
+                settlements.append(put_off(one, verdict))
+            elif (blamed := reserved.given_back.get(one.id)) is not None:
+                settlements.append(give_back(one, now, blamed=blamed))
+            else:
+                way = reserved.ways.get(one.id)
+                served.append((index, one if way is None else structs.replace(one, way=way)))
+        return served
 
     async def _compose(
         self, batch: Batch, going: Sequence[tuple[int, Claimed]], settlements: list[Settlement]
@@ -237,6 +286,8 @@ class Dispatcher:
                 letters.append(Letter(index, answer))
             elif isinstance(answer, ComposedForInbox):
                 settlements.append(deliver_to_inbox(answer))
+            elif isinstance(answer, Postponed):
+                settlements.append(give_back(one, self._clock.now(), blamed=False))
             else:
                 settlements.append(withhold(one, answer))
         return letters
@@ -249,6 +300,7 @@ class Dispatcher:
             now = self._clock.now()
             settlements += [give_back(letter.composed.claimed, now, blamed=False) for letter in letters]
             return
+        letters = self._turn_back(letters, settlements)
         try:
             groups = await choose_senders(letters, self._parts.senders)
         except Exception as error:
@@ -256,14 +308,31 @@ class Dispatcher:
             blamed = not isinstance(error, Unavailable)
             settlements += [give_back(one.composed.claimed, self._clock.now(), blamed=blamed) for one in letters]
             return
-        answers = await send_all(groups, page, self._cut, partial(lease.may_begin, batch.term))
+        answers = await send_all(groups, page, self._cut, partial(self._may_begin, batch.term))
         now = self._clock.now()
         for letter, answer in answers:
             claimed = letter.composed.claimed
             if isinstance(answer, Unsent):
-                settlements.append(give_back(claimed, now, blamed=answer.blamed))
+                stop = None if answer.blamed else self._pauses.stop_of(claimed)
+                settlements.append(
+                    give_back(claimed, now, blamed=answer.blamed) if stop is None else hold_back(claimed, now, stop)
+                )
             else:
                 settlements.append(_with_words(letter, close(claimed, answer, now, random.random)))
+
+    def _turn_back(self, letters: Sequence[Letter], settlements: list[Settlement]) -> Sequence[Letter]:
+        """What was paused while it was composed."""
+        going: list[Letter] = []
+        for letter in letters:
+            if (stop := self._pauses.stop_of(letter.composed.claimed)) is None:
+                going.append(letter)
+            else:
+                settlements.append(hold_back(letter.composed.claimed, self._clock.now(), stop))
+        return going
+
+    def _may_begin(self, term: int, letter: Letter) -> bool:
+        """Asked just before a message goes on the wire."""
+        return self._parts.lease.may_begin(term) and self._pauses.stop_of(letter.composed.claimed) is None
 
     async def _settle(self, batch: Batch, settlements: Sequence[Settlement], page: JournalPage) -> None:
         begun = self._clock.monotonic()
@@ -275,6 +344,8 @@ class Dispatcher:
             _log.error("left unsettled", action="left_unsettled", rows=len(settlements), batch=str(batch.id))
             return
         self._parts.telemetry.settled(settlements, self._clock.monotonic() - begun)
+        if self._parts.capacity is not None:
+            await self._parts.capacity.settled(settlements)
 
     async def _wait_for_work(self) -> None:
         due = await self._parts.store.next_due()

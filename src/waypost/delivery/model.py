@@ -63,6 +63,16 @@ class QueueRow:
     """Claims that ended without a word: at two the row goes alone, at four to the dead letters."""
 
 
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """The sender account by which a message leaves, with room reserved for it."""
+
+    account_id: UUID
+    provider: str | None = None
+    """Who runs the recipient's mailbox; None where only a rescuer knows of it."""
+    mailbox: str | None = None
+    """What stands in From where the message names nobody."""
+
+
 class Held(msgspec.Struct, frozen=True, kw_only=True):
     """One notification in a worker's hands: its queue row is gone; its open attempt `n` fences every later write.
 
@@ -77,6 +87,8 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     category: Category
     priority: Priority
     expires_at: datetime
+    way: Way | None = None
+    """None: the installation's own."""
 
 
 class Claimed(Held, frozen=True, kw_only=True):
@@ -103,6 +115,8 @@ class Note:
     event: str
     reason: str | None = None
     detail: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    once_a_day: bool = False
+    """One such entry says it for the whole day."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,6 +178,10 @@ class Returned:
     due: datetime
     claims: int
     note: Note | None = None
+    hold: bool = False
+    """Because something it belongs to is paused: it is put aside, unless the pause has ended meanwhile."""
+    account: UUID | None = None
+    """The paused sender account that it waits for."""
 
 
 Settlement = Closed | Ended | Returned
@@ -192,6 +210,8 @@ class TimelineEntry:
 class AttemptView:
     n: int
     started_at: datetime
+    account_id: UUID | None
+    """The sender account it went out by."""
     latency_ms: int | None
     outcome: str | None
     """None while the attempt is open."""

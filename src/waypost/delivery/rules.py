@@ -6,6 +6,7 @@ from typing import Final
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
 from waypost.delivery.gate import Defer, Skip, SkipReason
 from waypost.delivery.model import Claimed, Closed, End, Ended, Held, Note, Returned, Settlement, State
+from waypost.delivery.pause_book import Stop
 from waypost.delivery.ports import ComposedForInbox, Withheld
 from waypost.kernel.backoff import Random, delay
 from waypost.kernel.vocabulary import Category
@@ -67,6 +68,13 @@ def stop_at_gate(held: Held, verdict: Skip | Defer) -> Settlement:
     return Ended(held=held, end=End(state=state, reason=verdict.reason.value), note=note)
 
 
+def put_off(held: Held, verdict: Defer) -> Returned:
+    """No sender account has room for it now. It comes again when one has, or when its time is over."""
+    detail = {"rule": verdict.rule, "until": verdict.until.isoformat(), **verdict.fact}
+    note = Note(event="deferred", reason=verdict.rule, detail=detail, once_a_day=True)
+    return Returned(held=held, due=min(verdict.until, held.expires_at), claims=held.claims, note=note)
+
+
 def deliver_to_inbox(composed: ComposedForInbox) -> Closed:
     """Nothing goes over a wire: the settlement itself puts the message where it belongs, or nothing happens at all."""
     return Closed(held=composed.claimed, outcome=Outcome(kind=OutcomeKind.ACCEPTED), copy=composed.copy)
@@ -89,6 +97,11 @@ def bury(held: Held) -> Ended:
 def give_back(held: Held, now: datetime, *, blamed: bool) -> Returned:
     """`blamed`: the claim ended without a word, and this row may be why."""
     return Returned(held=held, due=now, claims=held.claims + blamed)
+
+
+def hold_back(held: Held, now: datetime, stop: Stop) -> Returned:
+    """Something it belongs to is paused."""
+    return Returned(held=held, due=now, claims=held.claims, hold=stop is Stop.ROW)
 
 
 def needs_whole_gate(claimed: Claimed, now: datetime) -> bool:

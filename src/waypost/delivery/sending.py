@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final
+from uuid import UUID
 
 import msgspec
 import structlog
@@ -11,7 +12,6 @@ from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
 from waypost.channels.ports import EmailSender, Withdrawn
 from waypost.delivery.ports import Composed, JournalPage, Senders
 
-MayBegin = Callable[[], bool]
 _log: Final = structlog.stdlib.get_logger()
 
 
@@ -20,6 +20,9 @@ class Letter(msgspec.Struct, frozen=True):
 
     place: int
     composed: Composed
+
+
+MayBegin = Callable[[Letter], bool]
 
 
 class Unsent:
@@ -46,7 +49,7 @@ class _Wire:
         self.outcomes: list[Outcome | None] = [None] * len(letters)
 
     def going(self, index: int) -> None:
-        if not self._may_begin():
+        if not self._may_begin(self._letters[index]):
             self.withdrawn = True
             raise Withdrawn
         self._page.going(self._letters[index].place)
@@ -73,12 +76,17 @@ class _Wire:
 
 async def choose_senders(letters: Sequence[Letter], senders: Senders) -> list[tuple[EmailSender, list[Letter]]]:
     """Letters by their way out; tenants that share one share a group."""
-    by_tenant: dict[str, list[Letter]] = {}
+    by_way: dict[tuple[str, UUID | None], list[Letter]] = {}
     for letter in letters:
-        by_tenant.setdefault(letter.composed.claimed.tenant_id, []).append(letter)
+        claimed = letter.composed.claimed
+        account_id = None if claimed.way is None else claimed.way.account_id
+        by_way.setdefault((claimed.tenant_id, account_id), []).append(letter)
     groups: dict[int, tuple[EmailSender, list[Letter]]] = {}
-    for tenant_id, written in by_tenant.items():
-        sender = await senders.email(tenant_id)
+    for (tenant_id, account_id), written in by_way.items():
+        if account_id is None:
+            sender = await senders.email(tenant_id)
+        else:
+            sender = await senders.by_account(tenant_id, account_id)
         groups.setdefault(id(sender), (sender, []))[1].extend(written)
     return list(groups.values())
 
@@ -87,7 +95,8 @@ async def send_all(
     groups: Sequence[tuple[EmailSender, list[Letter]]], page: JournalPage, cut: asyncio.Event, may_begin: MayBegin
 ) -> list[tuple[Letter, Outcome | Unsent]]:
     """Everything goes out at once; `cut` ends the wait for what has not been answered. `may_begin` is asked before each
-    message goes on the wire: a worker that slept over its lease must not go on where it stopped."""
+    message goes on the wire: a worker that slept over its lease must not go on where it stopped, and what was paused
+    meanwhile does not go."""
     answers = await asyncio.gather(*(_send_group(sender, group, page, cut, may_begin) for sender, group in groups))
     return [pair for answer in answers for pair in answer]
 

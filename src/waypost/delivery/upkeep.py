@@ -32,6 +32,10 @@ class Purged(StrEnum):
     TIMERS = "timers"
     TIMER_NEWS = "timer_news"
     THROTTLES = "throttles"
+    DEAD_LETTERS = "dead_letters"
+    TROUBLE_COUNTS = "trouble_counts"
+    ALERTS = "alerts"
+    BLOBS = "blobs"
 
 
 KEPT: Final = {
@@ -47,6 +51,10 @@ KEPT: Final = {
     Purged.TIMERS: timedelta(days=90),
     Purged.TIMER_NEWS: timedelta(0),
     Purged.THROTTLES: timedelta(days=31),
+    Purged.DEAD_LETTERS: timedelta(days=90),
+    Purged.TROUBLE_COUNTS: timedelta(days=1),
+    Purged.ALERTS: timedelta(days=90),
+    Purged.BLOBS: timedelta(0),
 }
 """How long after its own date a row is kept."""
 

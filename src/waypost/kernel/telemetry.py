@@ -14,7 +14,7 @@ SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Metric:
     kind: Literal["counter", "gauge", "histogram"]
-    where: Literal["api", "worker", "both"]
+    where: Literal["api", "worker", "both", "smtp"]
     sentence: str
     labels: tuple[str, ...] = ()
 
@@ -71,6 +71,19 @@ METRICS: Final[Mapping[str, Metric]] = {
     ),
     "waypost_streams_refused_total": Metric(
         kind="counter", where="api", sentence="Inbox streams that found no room.", labels=("reason",)
+    ),
+    "waypost_smtp_sessions": Metric(kind="gauge", where="smtp", sentence="Callers who submit mail, on the line."),
+    "waypost_smtp_refused_total": Metric(
+        kind="counter",
+        where="smtp",
+        sentence="Callers turned away before they could submit anything, and wrong keys.",
+        labels=("reason",),
+    ),
+    "waypost_smtp_mails_total": Metric(
+        kind="counter", where="smtp", sentence="Submitted mails: `accepted`, or the problem's code.", labels=("code",)
+    ),
+    "waypost_smtp_mail_seconds": Metric(
+        kind="histogram", where="smtp", sentence="From the end of a mail to the answer."
     ),
     "waypost_claimed_total": Metric(kind="counter", where="worker", sentence="Notifications taken off the queue."),
     "waypost_claim_seconds": Metric(kind="histogram", where="worker", sentence="Time of a claim."),
@@ -151,12 +164,20 @@ class Action:
 ACTIONS: Final[Mapping[str, Action]] = {
     "request": Action(level="info", sentence="A request was answered: route, status, duration, request id, tenant."),
     "request_failed": Action(level="error", sentence="A request met something unexpected and was answered 500."),
+    "smtp_mail": Action(level="info", sentence="A submitted mail was answered: status, code, duration, tenant."),
+    "smtp_mail_failed": Action(level="error", sentence="A mail met something unexpected and was put off."),
+    "smtp_session_failed": Action(level="error", sentence="A session met something unexpected and was ended."),
+    "smtp_key_refused": Action(level="warning", sentence="Somebody who submits mail showed a key that is no good."),
+    "smtp_certificate_unread": Action(
+        level="error", sentence="A renewed certificate could not be read; the old one is used on."
+    ),
     "stream_failed": Action(level="error", sentence="An inbox stream met something unexpected and was ended."),
     "stream_waits": Action(level="warning", sentence="Inbox streams wait for the database."),
     "notification_settled": Action(
         level="info", sentence="A notification's claim ended: result, reason, code, attempt, latency."
     ),
     "claim_waits": Action(level="warning", sentence="The database cannot be asked for work at the moment."),
+    "pauses_unread": Action(level="warning", sentence="What is paused could not be looked up; what was known holds."),
     "gate_failed": Action(level="error", sentence="The gate broke down over a batch, which goes back to the queue."),
     "compose_failed": Action(level="error", sentence="The composer broke down over a batch, which goes back."),
     "no_sender": Action(level="error", sentence="There is no way out for a batch, which goes back to the queue."),
@@ -191,6 +212,10 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "event_given_up": Action(level="error", sentence="A pulled event could not be taken in and is kept for people."),
     "job_ended": Action(level="info", sentence="A job finished, failed or was cancelled: kind, state."),
     "job_step_failed": Action(level="error", sentence="A step of a job broke down and is tried again a few times."),
+    "alert_opened": Action(level="warning", sentence="Something is wrong that a person should look at: kind, tenant."),
+    "alert_closed": Action(level="info", sentence="What an alert was about is well again: kind, tenant."),
+    "alert_not_told": Action(level="error", sentence="A target could not be told of an alert and is given up."),
+    "domain_failing": Action(level="warning", sentence="A domain that was verified fails its checks: domain, state."),
     "partition_missing": Action(level="error", sentence="A partition for the coming months could not be made."),
     "render.child_lost": Action(level="warning", sentence="A content killed its render process and goes alone now."),
 }

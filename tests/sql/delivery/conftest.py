@@ -157,6 +157,7 @@ class WorkerKit:
             lease=options.pop("lease", self.lease),
             settler=options.pop("settler", self.settler),
             clock=self.clock,
+            pauses=options.pop("pauses", None),
         )
         return Dispatcher(parts, worker_id=self.id, **options)
 
@@ -293,6 +294,11 @@ class Office:
         for kit in self.kits:
             for line in kit.lines:
                 await line.close()
+
+
+@pytest.fixture
+def plain_composer() -> PlainComposer:
+    return PlainComposer()
 
 
 @pytest.fixture

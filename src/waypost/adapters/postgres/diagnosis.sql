@@ -44,4 +44,4 @@ select count(*) from waypost.workers where lease_until > now()
 -- name: oldest_due
 -- tenant: all asks for an age over all lanes
 -- How long the oldest work that is due has been waiting, in seconds.
-select coalesce(extract(epoch from now() - min(due)), 0)::float8 from waypost.lanes where due <= now()
+select coalesce(extract(epoch from now() - min(due)), 0)::float8 from waypost.lanes where due <= now() and not paused

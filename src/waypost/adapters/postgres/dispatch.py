@@ -120,6 +120,19 @@ class PgDispatch:
                 [row.attempt for row in again],
                 [row.claims for row in again],
             )
+        if rest.held:
+            held = [row for row, _ in rest.held]
+            await connection.execute(
+                _SQL["hold"],
+                [row.id for row in held],
+                [row.channel for row in held],
+                [row.priority for row in held],
+                [row.due for row in held],
+                [row.retention for row in held],
+                [row.attempt for row in held],
+                [row.claims for row in held],
+                [account for _, account in rest.held],
+            )
         if rest.ends:
             ids = [held.id for held, _ in rest.ends]
             states = [end.state for _, end in rest.ends]
@@ -137,6 +150,7 @@ class PgDispatch:
                 [note.event for _, note in notes],
                 [note.reason for _, note in notes],
                 [note.detail for _, note in notes],
+                [note.once_a_day for _, note in notes],
             )
         for notification_id, bounced in rest.bounces:
             await self._suppressions.suppress_bounced(

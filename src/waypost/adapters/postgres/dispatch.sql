@@ -11,7 +11,8 @@ select * from waypost.claim_suspect($1, $2)
 -- name: settle
 -- tenant: all sets each tenant in turn and writes only inside it
 -- Closes or takes back the attempts of a batch, fenced, with their news for the outbox (see routines.sql).
-select tenant_id, id from waypost.settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+select tenant_id, id from waypost.settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+                                             $17, $18)
 
 -- name: has_suspects
 -- tenant: all asks for yes or no only, through a definer function
@@ -27,6 +28,11 @@ select waypost.next_lane_due()
 -- tenant: row
 -- Puts work back, to be due later.
 select waypost.enqueue($1, $2, $3, $4, $5, $6, $7)
+
+-- name: hold
+-- tenant: row
+-- Puts work aside that a pause holds; back into its lane where the pause has ended meanwhile (see pause_routines.sql).
+select waypost.hold($1, $2, $3, $4, $5, $6, $7, $8)
 
 -- name: end
 -- tenant: row
@@ -44,8 +50,12 @@ where m.tenant_id = $1 and m.id = any ($2::uuid[]) and m.id between ($2::uuid[])
 
 -- name: note
 -- tenant: row
--- What no attempt tells about a notification.
+-- What no attempt tells about a notification. Some is said once a day, however often it is so.
 insert into timeline (tenant_id, notification_id, retention, id, at, event, reason, detail)
 select $1, u.notification_id, u.retention, u.id, now(), u.event, u.reason, u.detail::jsonb
-from unnest($2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::text[], $7::text[])
-     as u (notification_id, retention, id, event, reason, detail)
+from unnest($2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::boolean[])
+     as u (notification_id, retention, id, event, reason, detail, once_a_day)
+where not u.once_a_day or not exists (
+    select from timeline t
+    where t.tenant_id = $1 and t.notification_id = u.notification_id and t.retention = u.retention
+      and t.event = u.event and t.reason = u.reason and t.at >= date_trunc('day', now(), 'UTC'))

@@ -69,13 +69,13 @@ begin
            coalesce((select t.status = 'active' from waypost.tenants t where t.id = l.tenant_id), false)
     from (
         (select r.tenant_id, r.channel, r.priority, r.vtime as start, r.due from waypost.lanes r
-         where r.ready order by r.vtime limit p_at_most)
+         where r.ready and not r.paused order by r.vtime limit p_at_most)
         union all
         select w.tenant_id, w.channel, w.priority, greatest(w.vtime, v_clock), w.due
         from (values (0::smallint), (1::smallint), (2::smallint)) as p (priority)
         cross join lateral (
             select * from waypost.lanes x
-            where x.priority = p.priority and not x.ready and x.due <= now() and x.due < 'infinity'
+            where x.priority = p.priority and not x.ready and x.due <= now() and x.due < 'infinity' and not x.paused
             order by x.due limit p_at_most) w
     ) l
     order by l.start, l.priority, l.due limit 2 * p_at_most;
@@ -92,7 +92,7 @@ as $$
     from (values (0::smallint), (1::smallint), (2::smallint)) as p (priority)
     cross join lateral (
         select x.due from waypost.lanes x
-        where x.priority = p.priority and not x.ready and x.due > now() and x.due < 'infinity'
+        where x.priority = p.priority and not x.ready and x.due > now() and x.due < 'infinity' and not x.paused
         order by x.due limit 1) w
 $$;
 
@@ -120,27 +120,45 @@ begin
     select f.tenant_id, f.channel, f.priority, f.due, f.id from first_row f
     left join waypost.lanes l
         on l.tenant_id = f.tenant_id and l.channel = f.channel and l.priority = f.priority
-    where l.tenant_id is null or l.due > greatest(f.due, now()) or (l.head, l.head_id) > (f.due, f.id);
+    where f.priority < 8
+      and (l.tenant_id is null or l.due > greatest(f.due, now()) or (l.head, l.head_id) > (f.due, f.id));
 end
 $$;
 
--- Which rows have killed their workers before and are due again? They go alone, oldest first.
+-- Which rows have killed their workers before and are due again? They go alone, oldest first; not those of who is paused.
 create function waypost.due_suspects(p_at_most integer)
 returns table (tenant_id text, id uuid, channel smallint, priority smallint, due timestamptz, claims smallint)
 language sql stable security definer set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
     select q.tenant_id, q.id, q.channel, q.priority, q.due, q.claims from waypost.queue q
-    where q.claims >= 2 and q.due <= now() order by q.due limit p_at_most
+    where q.claims >= 2 and q.due <= now() and not exists (
+        select from waypost.pauses p
+        where p.tenant_id = q.tenant_id and p.resumed_at is null
+          and (p.scope = 'tenant' or p.scope = 'channel' and p.subject = q.channel::text))
+    order by q.due limit p_at_most
 $$;
 
--- How much waits in the queue, and since when? For metrics: sums over all tenants, each counted to p_at_most.
+-- Whose sender accounts have changed since then, when last, and was that so lately that more may be on its way? Every other
+-- tenant sends the installation's own way.
+create function waypost.changed_senders(p_since timestamptz)
+returns table (tenant_id text, changed_at timestamptz, lately boolean)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $$
+    select a.tenant_id, max(a.changed_at), max(a.changed_at) > now() - interval '60 seconds'
+    from waypost.sender_accounts a where a.changed_at > p_since group by a.tenant_id
+$$;
+
+-- How much waits in the queue, and since when where nobody has paused it? For metrics: sums over all tenants, each
+-- counted to p_at_most.
 create function waypost.queue_standing(p_at_most integer)
 returns table (channel smallint, priority smallint, waiting bigint, oldest_due timestamptz)
 language sql stable security definer set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
-    select l.channel, l.priority, least(sum(c.rows), p_at_most)::bigint, min(l.due)
+    select l.channel, l.priority, least(sum(c.rows), p_at_most)::bigint,
+           coalesce(min(l.due) filter (where not l.paused), now())
     from waypost.lanes l
     cross join lateral (
         select count(*) as rows from (
@@ -149,6 +167,145 @@ as $$
             limit p_at_most) counted) c
     where l.due < 'infinity'
     group by l.channel, l.priority
+$$;
+
+-- What is paused? For the book that every worker keeps.
+create function waypost.pauses_in_force()
+returns table (tenant_id text, scope text, subject text)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select p.tenant_id, p.scope, p.subject from waypost.pauses p where p.resumed_at is null
+$$;
+
+-- Which pauses have still something to do to the queue?
+create function waypost.pauses_at_work()
+returns table (tenant_id text, id uuid)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select p.tenant_id, p.id from waypost.pauses p where p.place is not null order by p.tenant_id, p.id
+$$;
+
+-- Whose lanes do not say what their pauses say? Finds nobody unless a lane was made in the moment of a pause.
+create function waypost.tenants_with_wrong_lanes()
+returns table (tenant_id text)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select distinct l.tenant_id from waypost.lanes l
+    where l.paused and not exists (
+        select from waypost.pauses p
+        where p.tenant_id = l.tenant_id and p.resumed_at is null
+          and (p.scope = 'tenant' or p.scope = 'channel' and p.subject = l.channel::text))
+    union
+    select distinct p.tenant_id from waypost.pauses p
+    join waypost.lanes l on l.tenant_id = p.tenant_id and not l.paused
+    where p.resumed_at is null and (p.scope = 'tenant' or p.scope = 'channel' and p.subject = l.channel::text)
+$$;
+
+-- Who has rows that a pause holds, when does the first of them expire, and is there a pause at all? Walks from lane to lane
+-- along the index, never through a lane's rows.
+create function waypost.tenants_with_held_rows()
+returns table (tenant_id text, first_expires timestamptz, stranded boolean)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with recursive first_row as (
+        (select q.tenant_id, q.channel, q.priority, q.due from waypost.queue q
+         where q.claims < 2
+         order by q.tenant_id, q.channel, q.priority, q.due, q.id limit 1)
+        union all
+        select n.tenant_id, n.channel, n.priority, n.due from first_row f
+        cross join lateral (
+            select q.tenant_id, q.channel, q.priority, q.due from waypost.queue q
+            where (q.tenant_id, q.channel, q.priority) > (f.tenant_id, f.channel, f.priority) and q.claims < 2
+            order by q.tenant_id, q.channel, q.priority, q.due, q.id limit 1) n
+    )
+    select f.tenant_id, min(f.due), not exists (select from waypost.pauses p where p.tenant_id = f.tenant_id)
+    from first_row f where f.priority >= 8 group by f.tenant_id;
+end
+$$;
+
+-- How does the whole queue stand? For the platform: sums over all tenants, each lane counted to p_at_most.
+create function waypost.queue_totals(p_at_most integer)
+returns table (channel smallint, priority smallint, waiting bigint, scheduled bigint, held bigint, in_flight bigint,
+               oldest_due timestamptz, capped boolean)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+    select l.channel, l.priority, sum(w.rows)::bigint, sum(s.rows)::bigint, sum(h.rows)::bigint, sum(f.rows)::bigint,
+           min(o.due), bool_or(greatest(w.rows, s.rows, h.rows) >= p_at_most)
+    from waypost.lanes l
+    cross join lateral (
+        select count(*) as rows from (
+            select from waypost.queue q where q.tenant_id = l.tenant_id and q.channel = l.channel and q.priority = l.priority
+              and q.claims < 2 and q.due <= now() limit p_at_most) c) w
+    cross join lateral (
+        select count(*) as rows from (
+            select from waypost.queue q where q.tenant_id = l.tenant_id and q.channel = l.channel and q.priority = l.priority
+              and q.claims < 2 and q.due > now() limit p_at_most) c) s
+    cross join lateral (
+        select count(*) as rows from (
+            select from waypost.queue q where q.tenant_id = l.tenant_id and q.channel = l.channel
+              and q.priority = l.priority + 8 and q.claims < 2 limit p_at_most) c) h
+    cross join lateral (
+        select coalesce(sum(cardinality(x.ids)), 0) as rows from waypost.claims x
+        where x.tenant_id = l.tenant_id and x.channel = l.channel and x.priority = l.priority) f
+    left join lateral (
+        select q.due from waypost.queue q
+        where q.tenant_id = l.tenant_id and q.channel = l.channel and q.priority = l.priority and q.claims < 2
+          and q.due <= now() and not l.paused
+        order by q.due limit 1) o on true
+    group by l.channel, l.priority
+$$;
+
+-- How many workers have a lease in force?
+create function waypost.workers_alive()
+returns bigint
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select count(*) from waypost.workers w where w.lease_until > now()
+$$;
+
+-- Whose work has been due since before a moment, though nobody has paused it? Longest waiting first.
+create function waypost.stalled_lanes(p_before timestamptz, p_at_most integer)
+returns table (tenant_id text, channel smallint, oldest_due timestamptz)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select l.tenant_id, l.channel, min(l.due) from waypost.lanes l
+    where l.due < p_before and not l.paused
+      and exists (select from waypost.tenants t where t.id = l.tenant_id and t.status = 'active')
+    group by l.tenant_id, l.channel order by min(l.due) limit least(p_at_most, 1000)
+$$;
+
+-- To whom has much gone wrong lately?
+create function waypost.recent_troubles(p_since timestamptz)
+returns table (tenant_id text, trouble text, count bigint)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select c.tenant_id, c.trouble, sum(c.count)::bigint from waypost.trouble_counts c
+    where c.slot >= p_since group by c.tenant_id, c.trouble
+$$;
+
+-- Whose alerts are to be told now?
+create function waypost.tenants_to_alert(p_now timestamptz, p_at_most integer)
+returns table (tenant_id text)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select u.tenant_id from (
+        select a.tenant_id from waypost.alerts a where a.tell_at <= p_now
+        union
+        select t.tenant_id from waypost.alert_tellings t where t.due <= p_now) u
+    order by u.tenant_id limit least(p_at_most, 1000)
+$$;
+
+-- Who has alerts of these kinds open?
+create function waypost.tenants_with_open_alerts(p_kinds text[])
+returns table (tenant_id text)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select distinct a.tenant_id from waypost.alerts a where a.closed_at is null and a.kind = any (p_kinds)
 $$;
 
 -- Which workers are gone, by the database's clock? Nobody within one lease of the server's start: until then a living
@@ -321,6 +478,10 @@ begin
             return query select distinct o.tenant_id from (
                 select h.tenant_id from waypost.throttles h where h.touched_at < p_before
                 order by h.touched_at limit 10000) o limit p_at_most;
+        when 'blobs' then
+            return query select distinct o.tenant_id from (
+                select b.tenant_id from waypost.blobs b where b.kept_until < p_before
+                order by b.kept_until limit 10000) o limit p_at_most;
         when 'outbox_unread' then
             return query select distinct u.tenant_id from waypost.outbox_unread u where u.at < p_before limit p_at_most;
         when 'publish_backlog' then
@@ -331,6 +492,13 @@ begin
                 select d.id from waypost.webhook_deliveries d where d.tenant_id = t.id order by d.id limit 1) first
                 where first.id < (lpad(to_hex((extract(epoch from p_before) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
                 limit p_at_most;
+        when 'dead_letters' then
+            return query select distinct o.tenant_id from (
+                select d.tenant_id from waypost.dead_letters d where d.at < p_before order by d.at limit 10000) o limit p_at_most;
+        when 'trouble_counts' then
+            return query select distinct c.tenant_id from waypost.trouble_counts c where c.slot < p_before limit p_at_most;
+        when 'alerts' then
+            return query select distinct a.tenant_id from waypost.alerts a where a.closed_at < p_before limit p_at_most;
     end case;
 end
 $$;
@@ -378,10 +546,39 @@ as $$
 $$;
 grant execute on function waypost.inbox_tenants_due(timestamptz, integer) to waypost_worker;
 
+-- Does another tenant hold this domain? Says yes or no, and never who. One that is being deleted holds nothing.
+create function waypost.domain_is_taken(p_name text)
+returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+    select exists (
+        select from waypost.domains d join waypost.tenants t on t.id = d.tenant_id
+        where d.name = p_name and d.state in ('verified', 'failing') and t.status <> 'deleting'
+          and d.tenant_id is distinct from current_setting('app.tenant_id', true))
+$$;
+grant execute on function waypost.domain_is_taken(text) to waypost_api, waypost_worker;
+
+-- Which domains are to be looked at again? The longest waiting first, and none of a tenant on its way out.
+create function waypost.due_domains(p_at timestamptz, p_at_most integer)
+returns table (tenant_id text, id uuid)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+    select d.tenant_id, d.id from waypost.domains d join waypost.tenants t on t.id = d.tenant_id
+    where d.next_check_at <= p_at and t.status <> 'deleting' order by d.next_check_at limit p_at_most
+$$;
+grant execute on function waypost.due_domains(timestamptz, integer) to waypost_worker;
+
 grant execute on function waypost.api_key_owner(bytea), waypost.tenant_directory(text, integer, text),
     waypost.tenant_of_notification(uuid) to waypost_api;
 grant execute on function waypost.due_jobs(integer), waypost.jobs_to_tidy(integer),
-    waypost.due_batches(timestamptz, integer) to waypost_worker;
+    waypost.due_batches(timestamptz, integer), waypost.changed_senders(timestamptz) to waypost_worker;
+grant execute on function waypost.queue_totals(integer) to waypost_api;
+grant execute on function waypost.pauses_in_force(), waypost.pauses_at_work(), waypost.tenants_with_wrong_lanes(),
+    waypost.tenants_with_held_rows() to waypost_worker;
+grant execute on function waypost.workers_alive(), waypost.stalled_lanes(timestamptz, integer),
+    waypost.recent_troubles(timestamptz), waypost.tenants_to_alert(timestamptz, integer),
+    waypost.tenants_with_open_alerts(text[]) to waypost_api, waypost_worker;
 grant execute on function waypost.due_lanes(integer), waypost.next_lane_due(), waypost.sleeping_lanes(),
     waypost.due_suspects(integer), waypost.queue_standing(integer), waypost.lost_workers(interval), waypost.abandoned_claims(uuid),
     waypost.tenants_with_due_timers(timestamptz, text, integer, integer),

@@ -132,6 +132,14 @@ begin
 end
 $$;
 
+-- Is a pause of the tenant or of this channel in force?
+create or replace function waypost.is_lane_paused(p_tenant text, p_channel smallint) returns boolean
+language sql stable
+return exists (
+    select from waypost.pauses p
+    where p.tenant_id = p_tenant and p.resumed_at is null
+      and (p.scope = 'tenant' or p.scope = 'channel' and p.subject = p_channel::text));
+
 -- A lane of the tenant has a row that is due then. Writes nothing where the lane already knows.
 create or replace function waypost.wake_lane(p_channel smallint, p_priority smallint, p_due timestamptz) returns void
 language plpgsql
@@ -148,7 +156,8 @@ begin
     if not found then
         perform from lanes l where l.tenant_id = v_tenant and l.channel = p_channel and l.priority = p_priority;
         if not found then
-            insert into lanes as l (tenant_id, channel, priority, due) values (v_tenant, p_channel, p_priority, p_due)
+            insert into lanes as l (tenant_id, channel, priority, due, paused)
+            values (v_tenant, p_channel, p_priority, p_due, is_lane_paused(v_tenant, p_channel))
             on conflict (tenant_id, channel, priority) do update set due = least(l.due, excluded.due);
         end if;
     end if;
@@ -361,7 +370,7 @@ $$;
 create or replace function waypost.settle(
     p_worker uuid, p_batch uuid, p_whole boolean, p_tenants text[], p_bounds integer[], p_ids uuid[],
     p_least smallint, p_most smallint, p_ns smallint[], p_outcomes smallint[], p_latencies integer[], p_codes integer[],
-    p_reasons text[], p_references text[], p_replies bytea[], p_kinds smallint[]
+    p_reasons text[], p_references text[], p_replies bytea[], p_kinds smallint[], p_accounts uuid[], p_tallies smallint[]
 ) returns table (tenant_id text, id uuid)
 language plpgsql
 set search_path = waypost, pg_temp
@@ -372,7 +381,7 @@ as $$
 declare
     v_tenant text; v_from integer := 1; v_to integer; v_first uuid; v_last uuid; v_done uuid[]; v_more uuid[];
     v_ids uuid[]; v_ns smallint[]; v_outcomes smallint[]; v_latencies integer[]; v_codes integer[]; v_reasons text[];
-    v_references text[]; v_replies bytea[]; v_kinds smallint[]; v_in_time integer;
+    v_references text[]; v_replies bytea[]; v_kinds smallint[]; v_in_time integer; v_accounts uuid[]; v_tallies smallint[];
 begin
     for i in 1 .. cardinality(p_tenants) loop
         v_tenant := p_tenants[i];
@@ -380,14 +389,15 @@ begin
         v_ids := p_ids[v_from:v_to]; v_ns := p_ns[v_from:v_to]; v_outcomes := p_outcomes[v_from:v_to];
         v_latencies := p_latencies[v_from:v_to]; v_codes := p_codes[v_from:v_to]; v_reasons := p_reasons[v_from:v_to];
         v_references := p_references[v_from:v_to]; v_replies := p_replies[v_from:v_to]; v_kinds := p_kinds[v_from:v_to];
+        v_accounts := p_accounts[v_from:v_to]; v_tallies := p_tallies[v_from:v_to];
         v_first := v_ids[1]; v_last := v_ids[cardinality(v_ids)];
         v_from := v_to + 1;
         perform set_config('app.tenant_id', v_tenant, true);
 
         with closed as (
             update attempts a
-            set (outcome, latency_ms, code, reason, reference, reply) = (
-                select v_outcomes[i], v_latencies[i], v_codes[i], v_reasons[i], v_references[i], v_replies[i]
+            set (outcome, latency_ms, code, reason, reference, reply, account_id) = (
+                select v_outcomes[i], v_latencies[i], v_codes[i], v_reasons[i], v_references[i], v_replies[i], v_accounts[i]
                 from width_bucket(a.notification_id, v_ids) i)
             where a.tenant_id = v_tenant and a.notification_id = any (v_ids)
               and a.notification_id between v_first and v_last and a.retention between p_least and p_most
@@ -420,9 +430,10 @@ begin
 
             with late as (
                 update attempts a
-                set (outcome, latency_ms, code, reason, reference, reply) = (
+                set (outcome, latency_ms, code, reason, reference, reply, account_id) = (
                     select coalesce(v_outcomes[i], 4::smallint), v_latencies[i], v_codes[i],
-                           case when v_outcomes[i] is null then 'not_sent' else v_reasons[i] end, v_references[i], v_replies[i]
+                           case when v_outcomes[i] is null then 'not_sent' else v_reasons[i] end, v_references[i],
+                           v_replies[i], v_accounts[i]
                     from width_bucket(a.notification_id, v_ids) i)
                 where a.tenant_id = v_tenant and a.notification_id = any (v_ids)
                   and a.notification_id between v_first and v_last and a.retention between p_least and p_most
@@ -443,6 +454,9 @@ begin
             where m.tenant_id = v_tenant and m.id = any (v_more) and m.id between v_first and v_last and m.status = 11;
         end if;
 
+        if p_tallies is not null then
+            perform settle_capacity(p_batch, v_ids, v_tallies);
+        end if;
         if p_whole then
             delete from claims c where c.tenant_id = v_tenant and c.id = p_batch;
         else
@@ -455,6 +469,56 @@ begin
         end if;
     end loop;
     perform set_config('app.tenant_id', '', true);
+end
+$$;
+
+-- What a batch did with the capacity of sender accounts it was given. Only what is still reserved counts, and then it is
+-- reserved no more: whoever settles again, or settles for a worker that comes back, counts nothing twice.
+-- 1 sent, 2 bounced, 3 refused, 4 in doubt (the server may have counted these); 5 deferred, 6 server away, 7 not used.
+-- A server that was away was away once, however many messages waited for it. The tenant must be set; p_ids is sorted.
+create or replace function waypost.settle_capacity(p_batch uuid, p_ids uuid[], p_tallies smallint[]) returns void
+language plpgsql
+as $$
+declare
+    v_tenant text := current_setting('app.tenant_id'); used record; v_errors integer;
+begin
+    perform from sender_states s
+    where s.tenant_id = v_tenant and s.account_id = any (array(
+        select r.account_id from sender_reservations r where r.tenant_id = v_tenant and r.batch_id = p_batch))
+    order by s.account_id for update;
+    for used in
+        select r.account_id, r.day, array_agg(held.id) filter (where s.tally is null) as remaining,
+               count(*) filter (where s.tally = 1) as sent, count(*) filter (where s.tally = 2) as bounced,
+               count(*) filter (where s.tally in (3, 4)) as refused, count(*) filter (where s.tally = 5) as deferred,
+               count(*) filter (where s.tally = 6) as away, count(*) filter (where s.tally in (5, 6, 7)) as unused
+        from sender_reservations r
+        cross join lateral unnest(r.ids) as held (id)
+        left join lateral (
+            select p_tallies[width_bucket(held.id, p_ids)] as tally
+            where p_ids[width_bucket(held.id, p_ids)] = held.id) s on true
+        where r.tenant_id = v_tenant and r.batch_id = p_batch
+        group by r.account_id, r.day order by r.account_id
+    loop
+        v_errors := used.refused + least(used.away, 1);
+        update sender_days d
+        set reserved = greatest(d.reserved - used.unused, 0), sent = d.sent + used.sent, bounced = d.bounced + used.bounced,
+            errors = d.errors + v_errors, deferred = d.deferred + used.deferred
+        where d.tenant_id = v_tenant and d.account_id = used.account_id and d.day = used.day;
+        if v_errors > 0 or used.sent + used.bounced + used.deferred > 0 then
+            update sender_states s
+            set consecutive_errors = case when used.sent + used.bounced + used.deferred > 0 then 0
+                                          else s.consecutive_errors + v_errors end
+            where s.tenant_id = v_tenant and s.account_id = used.account_id
+              and (v_errors > 0 or s.consecutive_errors > 0);
+        end if;
+        if used.remaining is null then
+            delete from sender_reservations r
+            where r.tenant_id = v_tenant and r.batch_id = p_batch and r.account_id = used.account_id;
+        else
+            update sender_reservations r set ids = used.remaining
+            where r.tenant_id = v_tenant and r.batch_id = p_batch and r.account_id = used.account_id;
+        end if;
+    end loop;
 end
 $$;
 
@@ -505,10 +569,13 @@ $$;
 create or replace trigger mark_unread after insert on outbox
     referencing new table as news for each statement execute function waypost.mark_unread();
 
-revoke execute on function waypost.accept, waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane, waypost.book_turn,
-    waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.was_carried_on,
-    waypost.mark_unread from public;
+revoke execute on function waypost.accept, waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane,
+    waypost.is_lane_paused, waypost.book_turn,
+    waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.settle_capacity,
+    waypost.was_carried_on, waypost.mark_unread from public;
 grant execute on function waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane, waypost.book_turn,
-    waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.was_carried_on to waypost_worker;
+    waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.settle_capacity,
+    waypost.was_carried_on to waypost_worker;
+grant execute on function waypost.is_lane_paused to waypost_api, waypost_worker;
 grant execute on function waypost.lane_lock, waypost.enqueue, waypost.wake_lane, waypost.accept to waypost_api;
 grant execute on function waypost.accept to waypost_worker;

@@ -1395,6 +1395,376 @@ grant select, insert, update, delete on inbox_items to waypost_worker;
 grant select, insert, update, delete on inbox_settings, inboxes, inbox_posts, inbox_counters, inbox_members, inbox_items,
     inbox_watermarks, inbox_token_ends to waypost_dba;
 
+-- ── 0009 senders ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+-- Sender accounts: from where a tenant's mail leaves, what each may send, and how much of that is used.
+-- What is configured, what changes with every batch and what is counted by day are rows of their own, so that a batch
+-- never waits for somebody who edits an account.
+
+create table sender_accounts (
+    tenant_id           text not null references tenants (id),
+    id                  uuid not null,
+    kind                text not null check (kind in ('smtp', 'gmail')),
+    name                text not null check (length(name) between 1 and 200),
+    display_name        text not null default '' check (length(display_name) <= 200),
+    from_address        text collate "C" not null check (length(from_address) between 3 and 254),
+    categories          smallint[] check (cardinality(categories) > 0),
+    daily_limit         integer check (daily_limit >= 1),
+    batch_size          integer not null check (batch_size >= 1),
+    delay_ms            integer not null check (delay_ms >= 0),
+    provider_limits     jsonb not null default '{}',
+    adaptive            boolean not null default false,
+    connection          jsonb not null,
+    secret              bytea,
+    secret_is_reference boolean not null default false,
+    status              text not null check (status in ('active', 'paused', 'suspended', 'archived')),
+    status_reason       text,
+    status_at           timestamptz not null,
+    warmup_schedule     jsonb,
+    warmup_stage        smallint check (warmup_stage >= 1),
+    warmup_started_on   date[] not null default '{}',
+    warmup_finished_on  date,
+    version             integer not null default 1,
+    created_at          timestamptz not null,
+    updated_at          timestamptz not null,
+    changed_at          timestamptz not null default now(),
+    check (warmup_stage is null or warmup_schedule is not null and warmup_finished_on is null),
+    check (cardinality(warmup_started_on) = coalesce(warmup_stage, cardinality(warmup_started_on)))
+);
+create unique index sender_accounts_by_name on sender_accounts (tenant_id, name) where status <> 'archived';
+create index sender_accounts_changed on sender_accounts (changed_at);
+alter table sender_accounts add primary key (tenant_id, id);
+comment on column sender_accounts.categories is 'null: any category';
+comment on column sender_accounts.daily_limit is 'null: none';
+comment on column sender_accounts.secret is 'sealed under the tenant''s key';
+comment on column sender_accounts.secret_is_reference is 'it names a variable or a file of the operator''s; only a platform key may say so';
+comment on column sender_accounts.status is 'warming up and having reached the limit are read from the other columns, so that neither is lost by a pause';
+comment on column sender_accounts.warmup_stage is 'from 1; null: not warming up (never, or finished: see warmup_finished_on)';
+comment on column sender_accounts.warmup_started_on is 'when each stage so far began';
+comment on column sender_accounts.changed_at is 'by the database''s clock: workers ask who has changed since';
+
+-- What changes with every batch. Whoever hands out or takes back capacity of an account holds this row.
+create table sender_states (
+    tenant_id          text not null,
+    account_id         uuid not null,
+    next_at            timestamptz,
+    plan_at            timestamptz,
+    plan_day           date,
+    planned            integer not null default 0,
+    consecutive_errors integer not null default 0,
+    primary key (tenant_id, account_id),
+    foreign key (tenant_id, account_id) references sender_accounts (tenant_id, id)
+) with (fillfactor = 50);
+comment on column sender_states.next_at is 'nothing leaves before; null: at once';
+comment on column sender_states.plan_at is 'up to when those that wait have been given a time';
+comment on column sender_states.plan_day is 'the last day that has been promised to those over the limit, and to how many';
+
+create table sender_days (
+    tenant_id    text not null,
+    account_id   uuid not null,
+    day          date not null,
+    reserved     integer not null default 0 check (reserved >= 0),
+    sent         integer not null default 0,
+    bounced      integer not null default 0,
+    errors       integer not null default 0,
+    deferred     integer not null default 0,
+    primary key (tenant_id, account_id, day),
+    foreign key (tenant_id, account_id) references sender_accounts (tenant_id, id)
+) with (fillfactor = 50);
+comment on column sender_days.day is 'in UTC; a day begins with its first batch, so no midnight can be missed';
+comment on column sender_days.reserved is 'taken of the limit: what was sent, and what is on its way';
+
+-- How fast an account writes to one mailbox provider.
+create table sender_paces (
+    tenant_id    text not null,
+    account_id   uuid not null,
+    provider     text collate "C" not null check (length(provider) between 1 and 253),
+    hour         timestamptz not null,
+    taken        integer not null default 0,
+    taken_before integer not null default 0,
+    rate         double precision check (rate > 0),
+    ceiling      double precision,
+    next_at      timestamptz,
+    plan_at      timestamptz,
+    slowed_at    timestamptz,
+    updated_at   timestamptz not null,
+    primary key (tenant_id, account_id, provider),
+    foreign key (tenant_id, account_id) references sender_accounts (tenant_id, id)
+) with (fillfactor = 50);
+comment on column sender_paces.rate is 'messages an hour; null: as many as there are';
+comment on column sender_paces.ceiling is 'the rate at which the provider last asked us to slow down';
+
+-- What a batch has been given, until it is settled: so a settlement counts once, and a rescuer knows whose capacity it was.
+create table sender_reservations (
+    tenant_id    text not null,
+    batch_id     uuid not null,
+    account_id   uuid not null,
+    day          date not null,
+    ids          uuid[] storage external not null,
+    primary key (tenant_id, batch_id, account_id)
+);
+create index sender_reservations_by_day on sender_reservations (tenant_id, account_id, day) where day > '-infinity';
+
+alter table attempts add column account_id uuid;
+comment on column attempts.account_id is 'the sender account it went out by; null: the installation''s own way';
+
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['sender_accounts', 'sender_states', 'sender_days', 'sender_paces', 'sender_reservations'] loop
+        execute format('alter table %I enable row level security', name);
+        execute format('alter table %I force row level security', name);
+        execute format('create policy tenant on %I using (tenant_id = current_setting(''app.tenant_id'', true)) '
+                       'with check (tenant_id = current_setting(''app.tenant_id'', true))', name);
+    end loop;
+end
+$$;
+
+create policy resolver on sender_accounts for select to waypost_resolver using (true);
+grant select (tenant_id, changed_at) on sender_accounts to waypost_resolver;
+
+grant select, insert, update on sender_accounts to waypost_api;
+grant select, insert, update on sender_states to waypost_api;
+grant select on sender_days to waypost_api;
+grant select, delete on sender_paces to waypost_api;
+grant select on sender_accounts to waypost_worker;
+grant update (status, status_reason, status_at, warmup_stage, warmup_started_on, warmup_finished_on, version, updated_at,
+    changed_at) on sender_accounts to waypost_worker;
+grant select, update on sender_states to waypost_worker;
+grant select, insert, update on sender_days, sender_paces to waypost_worker;
+grant select, insert, update, delete on sender_reservations to waypost_worker;
+grant select, insert, update, delete on sender_accounts, sender_states, sender_days, sender_paces, sender_reservations
+    to waypost_dba;
+
+-- ── 0010 domains ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+-- Domains that tenants have proved to own, and the keys that sign for them.
+
+create table domains (
+    tenant_id     text not null references tenants (id),
+    id            uuid not null,
+    name          text not null check (length(name) between 3 and 220 and name = lower(name)),
+    purposes      text[] not null check (purposes <@ array['from', 'tracking', 'return_path'] and cardinality(purposes) > 0),
+    state         text not null check (state in ('pending', 'verified', 'failing', 'failed')),
+    proof         text not null,
+    checks        jsonb not null,
+    failures      integer not null,
+    overlap_days  smallint not null,
+    checked_at    timestamptz,
+    verified_at   timestamptz,
+    failing_since timestamptz,
+    next_check_at timestamptz not null,
+    version       integer not null default 1,
+    created_at    timestamptz not null,
+    updated_at    timestamptz not null,
+    primary key (tenant_id, id),
+    unique (tenant_id, name),
+    check (state = 'pending' or verified_at is not null)
+);
+create index domains_due on domains (next_check_at);
+-- Across tenants: of one name at most one row is in here, which `conclude` sees to under a lock on the name.
+create index domains_held on domains (name) where state in ('verified', 'failing');
+
+create table dkim_keys (
+    tenant_id     text not null,
+    id            uuid not null,
+    domain_id     uuid not null,
+    algorithm     text not null check (algorithm in ('rsa', 'ed25519')),
+    selector      text not null check (length(selector) between 1 and 30),
+    public_key    text not null,
+    private_key   bytea not null,
+    state         text not null check (state in ('next', 'active', 'retired')),
+    found         boolean,
+    created_at    timestamptz not null,
+    active_at     timestamptz,
+    retired_until timestamptz,
+    primary key (tenant_id, id),
+    unique (tenant_id, domain_id, selector),
+    foreign key (tenant_id, domain_id) references domains (tenant_id, id) on delete cascade,
+    check ((state = 'retired') = (retired_until is not null))
+);
+comment on column dkim_keys.private_key is 'sealed under the tenant''s key, and bound to this row';
+
+alter table domains enable row level security;
+alter table domains force row level security;
+create policy tenant on domains using (tenant_id = current_setting('app.tenant_id', true))
+    with check (tenant_id = current_setting('app.tenant_id', true));
+alter table dkim_keys enable row level security;
+alter table dkim_keys force row level security;
+create policy tenant on dkim_keys using (tenant_id = current_setting('app.tenant_id', true))
+    with check (tenant_id = current_setting('app.tenant_id', true));
+create policy resolver on domains for select to waypost_resolver using (true);
+grant select (tenant_id, id, name, state, next_check_at) on domains to waypost_resolver;
+
+grant select, insert, update, delete on domains, dkim_keys to waypost_api;
+grant select on domains, dkim_keys to waypost_worker;
+grant update (state, checks, failures, checked_at, verified_at, failing_since, next_check_at, overlap_days, version, updated_at)
+    on domains to waypost_worker;
+grant update (state, found, active_at, retired_until) on dkim_keys to waypost_worker;
+grant delete on dkim_keys to waypost_worker;
+grant select, insert, update, delete on domains, dkim_keys to waypost_dba;
+
+-- ── 0011 operations ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+-- What must not go out for now. A row stays, with resumed_at, until all that it held is back in its lanes.
+create table pauses (
+    tenant_id    text not null references tenants (id),
+    id           uuid not null,
+    scope        text not null check (scope in ('tenant', 'channel', 'account', 'broadcast', 'category')),
+    subject      text not null check (length(subject) <= 64),
+    reason       text not null check (length(reason) <= 500),
+    by_platform  boolean not null,
+    created_at   timestamptz not null,
+    created_by   text not null,
+    resumed_at   timestamptz,
+    place        uuid,
+    primary key (tenant_id, id)
+);
+create unique index pauses_in_force on pauses (tenant_id, scope, subject, by_platform) where resumed_at is null;
+comment on column pauses.subject is 'empty for the tenant; the number of a channel or category; the hex of an account''s or a batch''s id';
+comment on column pauses.place is 'how far the walk through the queue has come that holds or brings back rows; null when it is done';
+
+-- A lane of a paused tenant or channel is not looked at by the claim at all.
+alter table lanes add column paused boolean not null default false;
+drop index lanes_ready;
+drop index lanes_waiting;
+create index lanes_ready on lanes (vtime) where ready and not paused;
+create index lanes_waiting on lanes (priority, due) where not ready and due < 'infinity' and not paused;
+create index lanes_paused on lanes (tenant_id) where paused;
+comment on column lanes.paused is 'a pause of its tenant or channel is in force';
+comment on column queue.priority is 'the lane; 8 more for a row that a pause of its account, broadcast or category holds: no claim looks there, and due says when it expires';
+
+-- Messages that were given up though nobody wanted that: written with their end, gone when they are sent again.
+create table dead_letters (
+    tenant_id    text not null,
+    id           uuid not null,
+    retention    smallint not null,
+    at           timestamptz not null,
+    reason       text not null,
+    detail       text,
+    channel      smallint not null,
+    category     smallint not null,
+    template_id  uuid,
+    attempts     smallint not null,
+    spent        boolean not null,
+    primary key (tenant_id, id)
+);
+create index dead_letters_by_time on dead_letters (tenant_id, at, id);
+create index dead_letters_by_age on dead_letters (at);
+comment on column dead_letters.detail is 'the vendor''s or the renderer''s reason, a word of ours';
+comment on column dead_letters.spent is 'its one-time secrets went with its end, so it cannot be composed again';
+
+-- What went wrong lately, in steps of five minutes: counted with the settlements that are not happy, and only then.
+create table trouble_counts (
+    tenant_id    text not null,
+    trouble      text not null check (trouble in ('in_doubt', 'dead_letter')),
+    slot         timestamptz not null,
+    count        bigint not null,
+    primary key (tenant_id, trouble, slot)
+) with (fillfactor = 50);
+create index trouble_counts_by_age on trouble_counts (slot);
+
+create table alerts (
+    tenant_id    text not null references tenants (id),
+    id           uuid not null,
+    kind         text not null check (kind ~ '^[a-z_]{1,40}$'),
+    subject      text not null check (length(subject) <= 253),
+    facts        jsonb not null,
+    opened_at    timestamptz not null,
+    seen_at      timestamptz not null,
+    told         integer not null default 0,
+    tell_at      timestamptz,
+    closed_at    timestamptz,
+    primary key (tenant_id, id)
+);
+create unique index alerts_open on alerts (tenant_id, kind, subject) where closed_at is null;
+create index alerts_to_tell on alerts (tell_at) where tell_at is not null;
+create index alerts_by_age on alerts (closed_at) where closed_at is not null;
+comment on column alerts.facts is 'numbers and short words; never an address or a secret';
+comment on column alerts.tell_at is 'when targets are told (again); null when there is nothing more to tell';
+
+create table alert_targets (
+    tenant_id    text not null references tenants (id),
+    id           uuid not null,
+    kind         text not null check (kind in ('email', 'webhook')),
+    target       bytea not null,
+    secret       bytea,
+    kinds        text[] not null,
+    description  text not null check (length(description) <= 500),
+    status       text not null check (status in ('enabled', 'disabled')),
+    last_told_at timestamptz,
+    last_fault   text,
+    version      integer not null default 1,
+    created_at   timestamptz not null,
+    updated_at   timestamptz not null,
+    primary key (tenant_id, id),
+    check ((secret is null) = (kind = 'email'))
+);
+comment on column alert_targets.target is 'the address or URL, sealed under the tenant''s key';
+comment on column alert_targets.kinds is 'which alerts it is told; empty for all';
+
+-- Who is still to be told what. A row goes when it is done or given up.
+create table alert_tellings (
+    tenant_id    text not null,
+    target_id    uuid not null,
+    alert_id     uuid not null,
+    n            integer not null,
+    kind         text not null check (kind in ('opened', 'repeated', 'closed', 'test')),
+    due          timestamptz not null,
+    attempts     smallint not null default 0,
+    primary key (tenant_id, target_id, alert_id, n),
+    foreign key (tenant_id, target_id) references alert_targets (tenant_id, id) on delete cascade
+);
+create index alert_tellings_due on alert_tellings (due);
+
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['pauses', 'dead_letters', 'trouble_counts', 'alerts', 'alert_targets', 'alert_tellings'] loop
+        execute format('alter table %I enable row level security', name);
+        execute format('alter table %I force row level security', name);
+        execute format('create policy tenant on %I using (tenant_id = current_setting(''app.tenant_id'', true)) '
+                       'with check (tenant_id = current_setting(''app.tenant_id'', true))', name);
+    end loop;
+end
+$$;
+
+create policy resolver on pauses for select to waypost_resolver using (true);
+create policy resolver on dead_letters for select to waypost_resolver using (true);
+create policy resolver on trouble_counts for select to waypost_resolver using (true);
+create policy resolver on alerts for select to waypost_resolver using (true);
+create policy resolver on alert_tellings for select to waypost_resolver using (true);
+grant select (tenant_id, id, scope, subject, resumed_at, place) on pauses to waypost_resolver;
+grant select (tenant_id, at) on dead_letters to waypost_resolver;
+grant select on trouble_counts to waypost_resolver;
+grant select (tenant_id, kind, tell_at, closed_at) on alerts to waypost_resolver;
+grant select (tenant_id, due) on alert_tellings to waypost_resolver;
+grant select (ids) on claims to waypost_resolver;
+
+grant select, insert, update, delete on pauses to waypost_api;
+grant select, update, delete on pauses to waypost_worker;
+grant select, insert, delete on dead_letters to waypost_worker;
+grant select, delete on dead_letters to waypost_api;
+-- Rows of dead letters are never updated; the right to is what FOR UPDATE asks for.
+grant update (spent) on dead_letters to waypost_api, waypost_worker;
+-- A message that is sent again may get more time for it.
+grant update (expires_at) on notifications to waypost_api, waypost_worker;
+-- Pauses put rows aside and bring them back.
+grant update (claims, priority, due) on queue to waypost_api;
+grant update (priority, due) on queue to waypost_worker;
+grant select, insert, update, delete on trouble_counts to waypost_worker;
+grant select, insert, update on alerts to waypost_api;
+grant select, insert, update, delete on alerts to waypost_worker;
+grant select, insert, update, delete on alert_targets to waypost_api;
+grant select on alert_targets to waypost_worker;
+grant update (last_told_at, last_fault) on alert_targets to waypost_worker;
+grant select, insert, update, delete on alert_tellings to waypost_api, waypost_worker;
+grant select, insert, update, delete on pauses, dead_letters, trouble_counts, alerts, alert_targets, alert_tellings
+    to waypost_dba;
+
 -- ── 0012 tracking ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 -- Append only. Kept as long as the message that they are about, in its partitions; no foreign key points at that.
@@ -1430,3 +1800,48 @@ grant select, insert on tracking_events to waypost_api;
 grant select on tracking_events to waypost_worker;
 grant select, insert, update, delete on tracking_events, tracking_events_standard, tracking_events_marketing,
     tracking_events_standard_default, tracking_events_marketing_default to waypost_dba;
+
+-- ── 0014 attachments ────────────────────────────────────────────────────────────────────────────────────────────────
+-- Attachments and inline images: the bytes once, sealed, however many messages carry them.
+
+create table blobs (
+    tenant_id    text not null references tenants (id),
+    address      bytea not null check (length(address) = 32),
+    sealed       bytea not null,
+    kept_until   timestamptz,
+    primary key (tenant_id, address)
+);
+comment on column blobs.address is 'a keyed hash of the digest; the digest itself lies sealed in what refers to the blob';
+comment on column blobs.kept_until is 'null: a version of a template carries it, for ever';
+-- Ciphertext does not compress.
+alter table blobs alter column sealed set storage external;
+create index blobs_kept_until on blobs (kept_until) where kept_until is not null;
+
+create table blob_uses (
+    tenant_id    text not null,
+    address      bytea not null,
+    recipient_id uuid not null,
+    primary key (tenant_id, address, recipient_id),
+    foreign key (tenant_id, address) references blobs (tenant_id, address) on delete cascade
+);
+create index blob_uses_recipient on blob_uses (tenant_id, recipient_id);
+comment on table blob_uses is 'whose messages carry a blob: with the last of these people it goes';
+
+alter table blobs enable row level security;
+alter table blobs force row level security;
+create policy tenant on blobs using (tenant_id = current_setting('app.tenant_id', true))
+    with check (tenant_id = current_setting('app.tenant_id', true));
+alter table blob_uses enable row level security;
+alter table blob_uses force row level security;
+create policy tenant on blob_uses using (tenant_id = current_setting('app.tenant_id', true))
+    with check (tenant_id = current_setting('app.tenant_id', true));
+-- Images of the platform's templates. Only who holds a digest can open one, and it lies in the published content.
+create policy platform on blobs for select to waypost_api, waypost_worker
+    using (tenant_id = '_platform' and kept_until is null and current_setting('app.tenant_id', true) <> '');
+create policy resolver on blobs for select to waypost_resolver using (true);
+
+grant select (tenant_id, kept_until) on blobs to waypost_resolver;
+grant select, insert, delete on blobs, blob_uses to waypost_api;
+grant update (kept_until) on blobs to waypost_api;
+grant select, delete on blobs to waypost_worker;
+grant select, insert, update, delete on blobs, blob_uses to waypost_dba;

@@ -23,6 +23,8 @@ from waypost.delivery.model import (
     State,
 )
 from waypost.outbox.model import OutboxKind
+from waypost.senders.health import tally_of
+from waypost.senders.model import Tally
 
 _KIND_OF_END = {
     State.FAILED: OutboxKind.NOTIFICATION_FAILED,
@@ -40,6 +42,7 @@ class WrittenNote:
     reason: str | None
     detail: str
     """As JSON."""
+    once_a_day: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class Rest:
     """What a tenant's settlements need besides closing attempts. Sorted by notification."""
 
     again: list[QueueRow] = field(default_factory=list[QueueRow])
+    held: list[tuple[QueueRow, UUID | None]] = field(default_factory=list[tuple[QueueRow, UUID | None]])
+    """Rows to be put aside, and the account they wait for."""
     ends: list[tuple[Held, End]] = field(default_factory=list[tuple[Held, End]])
     spent: list[UUID] = field(default_factory=list[UUID])
     notes: list[tuple[Held, WrittenNote]] = field(default_factory=list[tuple[Held, WrittenNote]])
@@ -59,6 +64,7 @@ class Rest:
             return self
         return Rest(
             again=[row for row in self.again if row.id not in lost],
+            held=[(row, account) for row, account in self.held if row.id not in lost],
             ends=[(held, end) for held, end in self.ends if held.id not in lost],
             spent=[one for one in self.spent if one not in lost],
             notes=[(held, note) for held, note in self.notes if held.id not in lost],
@@ -108,7 +114,22 @@ class SettlementRows:
             [outcome.reference for outcome in outcomes],
             [None if row is None else row.sealed_reply for row in closed],
             [_kind_of(row) for row in rows],
+            *_capacity_of(rows),
         )
+
+
+def _capacity_of(rows: Sequence[Settlement]) -> tuple[list[UUID | None] | None, list[Tally | None] | None]:
+    """By which sender accounts they went, and what that means for these; nothing at all where none is concerned."""
+    if all(row.held.way is None for row in rows):
+        return None, None
+    return (
+        [None if row.held.way is None else row.held.way.account_id for row in rows],
+        [None if row.held.way is None else _tally(row) for row in rows],
+    )
+
+
+def _tally(row: Settlement) -> Tally:
+    return tally_of(row.outcome) if isinstance(row, Closed) else Tally.UNUSED
 
 
 def _kind_of(row: Settlement) -> OutboxKind | None:
@@ -135,7 +156,11 @@ def _add_to_rest(rest: Rest, row: Settlement) -> None:
         rest.copies.append((row.held.id, row.copy))
     match row:
         case Returned(held=held, due=due):
-            rest.again.append(_queue_row(held, due, attempt=held.n - 1, claims=row.claims))
+            back = _queue_row(held, due, attempt=held.n - 1, claims=row.claims)
+            if row.hold:
+                rest.held.append((back, row.account))
+            else:
+                rest.again.append(back)
             if row.note is not None:
                 rest.notes.append((held, _written(row.note)))
         case Ended(held=held, end=end, note=note):
@@ -164,4 +189,4 @@ def _queue_row(held: Held, due: datetime, *, attempt: int, claims: int) -> Queue
 
 
 def _written(note: Note) -> WrittenNote:
-    return WrittenNote(note.event, note.reason, msgspec.json.encode(note.detail).decode())
+    return WrittenNote(note.event, note.reason, msgspec.json.encode(note.detail).decode(), note.once_a_day)

@@ -27,6 +27,10 @@ _PURGES: Final = {
     Purged.TIMERS: _SQL["purge_timers"],
     Purged.TIMER_NEWS: _SQL["purge_timer_news"],
     Purged.THROTTLES: _SQL["purge_throttles"],
+    Purged.DEAD_LETTERS: _SQL["purge_dead_letters"],
+    Purged.TROUBLE_COUNTS: _SQL["purge_trouble_counts"],
+    Purged.ALERTS: _SQL["purge_alerts"],
+    Purged.BLOBS: _SQL["purge_blobs"],
 }
 
 

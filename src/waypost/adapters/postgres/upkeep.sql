@@ -89,6 +89,12 @@ using (select trigger_id, recipient_id, slot from throttles
        where tenant_id = $1 and touched_at < now() - $2::interval limit $3) old
 where h.tenant_id = $1 and h.trigger_id = old.trigger_id and h.recipient_id = old.recipient_id and h.slot = old.slot
 
+-- name: purge_blobs
+-- tenant: row
+-- Files whose messages can neither go out nor be looked at any more, with the note whose they were.
+delete from blobs where tenant_id = $1 and address = any (array(
+    select address from blobs where tenant_id = $1 and kept_until < now() - $2::interval limit $3))
+
 -- name: purge_outbox_unread
 -- tenant: row
 -- News that nobody came to read before it was purged itself: its reader is gone.
@@ -114,6 +120,24 @@ delete from webhook_deliveries where tenant_id = $1 and id = any (array(
     select d.id from webhook_deliveries d where d.tenant_id = $1
       and d.id < (lpad(to_hex((extract(epoch from now() - $2::interval) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
     order by d.id limit $3))
+
+-- name: purge_dead_letters
+-- tenant: row
+-- Dead letters that nobody has looked after for a long time; their notifications stay as they ended.
+delete from dead_letters where tenant_id = $1 and id = any (array(
+    select d.id from dead_letters d where d.tenant_id = $1 and d.at < now() - $2::interval order by d.at limit $3))
+
+-- name: purge_trouble_counts
+-- tenant: row
+-- Counts that no alert asks for any more.
+delete from trouble_counts where tenant_id = $1 and (trouble, slot) in (
+    select c.trouble, c.slot from trouble_counts c where c.tenant_id = $1 and c.slot < now() - $2::interval limit $3)
+
+-- name: purge_alerts
+-- tenant: row
+-- Alerts that closed long ago.
+delete from alerts where tenant_id = $1 and id = any (array(
+    select a.id from alerts a where a.tenant_id = $1 and a.closed_at < now() - $2::interval limit $3))
 
 -- name: queue_standing
 -- tenant: all sums over all tenants through a definer function, naming none

@@ -1,0 +1,380 @@
+"""Pauses on a real database: what the claim passes over, what is put aside, and that all of it comes back."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from waypost.adapters.postgres.audit import PgAuditStore
+from waypost.adapters.postgres.line import Line
+from waypost.adapters.postgres.pauses import PgHolds, PgPauseBoard, PgPauses
+from waypost.adapters.postgres.pool import PoolOptions
+from waypost.channels.model import Outcome, OutcomeKind, OutgoingEmail
+from waypost.channels.ports import Wire, Withdrawn
+from waypost.delivery.holding import Holding
+from waypost.delivery.model import Claimed, State
+from waypost.delivery.pause_book import PauseBook, Stop
+from waypost.delivery.pause_model import Pause, PauseScope
+from waypost.delivery.pauses import Pauses
+from waypost.delivery.ports import Composed
+from waypost.delivery.rules import give_back, hold_back
+from waypost.kernel.errors import Forbidden, NotFound, Refused
+from waypost.kernel.ids import mint, show
+from waypost.kernel.tenancy import PLATFORM, Permission, Scope
+from waypost.kernel.vocabulary import Category, Priority, TenantMode
+from waypost.tenants.audit import Audit
+
+SENT = Outcome(kind=OutcomeKind.ACCEPTED)
+
+
+def scope_of(tenant_id: str, key_tenant: str | None = None) -> Scope:
+    return Scope(
+        tenant_id=tenant_id,
+        mode=TenantMode.LIVE,
+        key_id=uuid4(),
+        key_tenant=key_tenant or tenant_id,
+        permissions=frozenset(Permission),
+        request_id="req",
+    )
+
+
+@dataclass
+class Desk:
+    office: Any
+    line: Line
+
+    def __post_init__(self) -> None:
+        self.pauses = Pauses(
+            store=PgPauses(ring=lambda: None),
+            audit=Audit(PgAuditStore(), self.office.clock),
+            clock=self.office.clock,
+        )
+        self.holding = Holding(PgHolds(self.line, self.office.clock))
+        self.book = PauseBook(board=PgPauseBoard(self.line), clock=self.office.clock)
+
+    async def pause(self, kind: PauseScope, subject: str | None = None, *, scope: Scope | None = None) -> Pause:
+        scope = scope or scope_of("acme")
+        async with self.office.api_work.begin(scope.tenant_id) as tx:
+            return await self.pauses.pause(tx, scope, kind=kind, subject=subject)
+
+    async def resume(self, pause: Pause, *, scope: Scope | None = None, tenant: str | None = None) -> None:
+        scope = scope or scope_of("acme")
+        async with self.office.api_work.begin(scope.tenant_id) as tx:
+            await self.pauses.resume(tx, scope, pause.id, tenant)
+
+    async def held(self) -> int:
+        return await self.office.count("queue", "priority >= 8")
+
+
+@pytest.fixture
+async def desk(office: Any) -> Any:
+    line = Line(office.worker_dsn, PoolOptions(application_name="pauses", index_plans=True))
+    yield Desk(office, line)
+    await line.close()
+
+
+async def make_batch(office: Any, ids: Sequence[UUID], tenant: str = "acme") -> UUID:
+    """As expansion leaves it: each message has its place in the batch."""
+    batch_id = mint(office.clock)
+    await office.admin.execute(
+        "insert into dispatch_batches (tenant_id, id, state, audience, message, created_at)"
+        " values ($1, $2, 'running', '{}', '', now())",
+        tenant,
+        batch_id,
+    )
+    await office.admin.execute(
+        "insert into notification_dedupe (tenant_id, dedupe_key, recipient_id, channel, notification_id)"
+        " select tenant_id, $3, recipient_id, channel, id from notifications where tenant_id = $1 and id = any ($2)",
+        tenant,
+        list(ids),
+        f"brd:{batch_id.hex}",
+    )
+    return batch_id
+
+
+@pytest.mark.parametrize(("kind", "subject"), [(PauseScope.TENANT, None), (PauseScope.CHANNEL, "email")])
+async def test_a_paused_lane_is_passed_over_and_goes_on_at_once(
+    office: Any, desk: Desk, kind: PauseScope, subject: str | None
+) -> None:
+    await office.make_tenant("other")
+    ids = await office.submit(3)
+    worker = await office.worker()
+    pause = await desk.pause(kind, subject)
+    theirs = await office.submit(2, tenant="other")
+    _, claimed = await worker.claim()
+    assert {one.id for one in claimed} == set(theirs)
+    assert set((await office.states(ids)).values()) == {State.QUEUED}
+    assert await worker.store.next_due() is None
+    await desk.resume(pause)
+    _, claimed = await worker.claim()
+    assert {one.id for one in claimed} == set(ids)
+
+
+async def test_a_lane_made_while_its_tenant_is_paused_is_paused_too(office: Any, desk: Desk) -> None:
+    pause = await desk.pause(PauseScope.TENANT)
+    ids = await office.submit(1, priority=Priority.URGENT)
+    worker = await office.worker()
+    assert (await worker.claim())[1] == []
+    await desk.resume(pause)
+    assert [one.id for one in (await worker.claim())[1]] == ids
+
+
+async def test_a_lane_made_in_the_moment_of_a_pause_is_put_right(office: Any, desk: Desk) -> None:
+    await office.submit(1)
+    await desk.pause(PauseScope.TENANT)
+    await office.admin.execute("update lanes set paused = false")
+    await desk.holding.work_off()
+    assert await office.admin.fetchval("select bool_and(paused) from lanes")
+    await office.admin.execute("delete from pauses")
+    await desk.holding.work_off()
+    assert not await office.admin.fetchval("select bool_or(paused) from lanes")
+
+
+async def test_what_a_category_holds_is_queued_everywhere_but_for_the_claim(office: Any, desk: Desk) -> None:
+    marketing = await office.submit(5, category=Category.MARKETING)
+    [wanted] = await office.submit(1)
+    pause = await desk.pause(PauseScope.CATEGORY, "marketing")
+    worker = await office.worker()
+    assert [one.id for one in (await worker.claim())[1]] == [wanted]
+    assert await desk.held() == 5
+    assert set((await office.states(marketing)).values()) == {State.QUEUED}
+    async with office.api_work.begin("acme") as tx:
+        assert await office.delivery.cancel(tx, marketing[:1]) == {marketing[0]}
+    assert await worker.upkeep.wake_sleeping_lanes() == 0
+    await desk.resume(pause)
+    assert await desk.held() == 0
+    assert {one.id for one in (await worker.claim())[1]} == set(marketing[1:])
+    assert await office.count("pauses") == 0
+
+
+async def test_only_the_messages_of_a_paused_broadcast_are_held(office: Any, desk: Desk) -> None:
+    ids = await office.submit(6)
+    batch = await make_batch(office, ids[:4])
+    pause = await desk.pause(PauseScope.BROADCAST, show("dbt", batch))
+    worker = await office.worker()
+    assert {one.id for one in (await worker.claim())[1]} == set(ids[4:])
+    await desk.resume(pause)
+    assert {one.id for one in (await worker.claim())[1]} == set(ids[:4])
+
+
+async def test_many_are_held_and_brought_back_in_bounded_steps(office: Any, desk: Desk) -> None:
+    """Rows made in the database, more than one step holds."""
+    await office.admin.execute(
+        """
+        with person as (
+            insert into recipients (tenant_id, id, external_id, kind, data_key, created_at, updated_at)
+            values ('acme', gen_random_uuid(), 'many', 'user', 'k', now(), now()) returning id
+        ), ids as materialized (
+            select (lpad(to_hex((extract(epoch from now()) * 1000)::bigint), 12, '0')
+                    || left(replace(gen_random_uuid()::text, '-', ''), 20))::uuid as id from generate_series(1, 12000)
+        ), written as (
+            insert into notifications (tenant_id, id, retention, request_id, recipient_id, channel, category, priority,
+                                       status, gate, version_id, send_at, expires_at, payload)
+            select 'acme', ids.id, 2, ids.id, person.id, 1, 5, 2, 2, 1, ids.id, now(), now() + interval '1 day', ''
+            from ids, person
+        )
+        insert into queue (tenant_id, channel, priority, due, id, retention) select 'acme', 1, 2, now(), ids.id, 2 from ids
+        """
+    )
+    await office.admin.execute("insert into lanes (tenant_id, channel, priority, due) values ('acme', 1, 2, now())")
+    pause = await desk.pause(PauseScope.CATEGORY, "marketing")
+    assert await desk.held() == 5_000
+    await desk.holding.work_off()
+    assert await desk.held() == 12_000
+    worker = await office.worker()
+    assert (await worker.claim())[1] == []
+    await desk.resume(pause)
+    assert await desk.held() == 7_000
+    await desk.holding.work_off()
+    assert (await desk.held(), await office.count("pauses")) == (0, 0)
+    assert len((await worker.claim())[1]) == 200
+
+
+@dataclass
+class Vendor:
+    """Sends one after the other; `after` is called before each goes on the wire."""
+
+    before: Any = None
+    sent: list[bytes] = field(default_factory=list[bytes])
+
+    async def send(self, messages: Sequence[OutgoingEmail], wire: Wire) -> Sequence[Outcome]:
+        outcomes: list[Outcome] = []
+        for index, message in enumerate(messages):
+            if self.before is not None:
+                await self.before(len(self.sent))
+            try:
+                wire.going(index)
+            except Withdrawn:
+                gone = Outcome(kind=OutcomeKind.UNREACHABLE)
+                return outcomes + [gone] * (len(messages) - len(outcomes))
+            self.sent.append(message.data)
+            wire.answered(index, SENT)
+            outcomes.append(SENT)
+        return outcomes
+
+    async def close(self) -> None: ...
+
+
+async def test_what_comes_later_is_claimed_once_and_then_held(office: Any, desk: Desk) -> None:
+    await desk.pause(PauseScope.CATEGORY, "marketing")
+    worker, vendor = await office.worker(), Vendor()
+    await desk.book.read()
+    ids = await office.submit(3, category=Category.MARKETING)
+    async with office.running(worker.dispatcher(office, vendor, pauses=desk.book)):
+        await office.until(lambda: _is(desk.held, 3))
+    assert vendor.sent == []
+    assert await office.count("attempts") == 0
+    assert (await worker.claim())[1] == []
+    assert set((await office.states(ids)).values()) == {State.QUEUED}
+
+
+async def test_what_was_claimed_before_the_pause_is_not_sent_after_it(office: Any, desk: Desk) -> None:
+    """In the middle of a batch: the third message has not begun when the tenant is paused."""
+    ids = await office.submit(5)
+    kept: list[Pause] = []
+
+    async def before(sent: int) -> None:
+        if sent == 2 and not kept:
+            kept.append(await desk.pause(PauseScope.TENANT))
+            await desk.book.read()
+
+    worker, vendor = await office.worker(), Vendor(before)
+    async with office.running(worker.dispatcher(office, vendor, pauses=desk.book)):
+        await office.until(lambda: _is(lambda: office.count("queue"), 3))
+    assert len(vendor.sent) == 2
+    states = sorted((await office.states(ids)).values())
+    assert states == [State.QUEUED] * 3 + [State.DISPATCHED] * 2
+    await desk.resume(kept[0])
+    await desk.book.read()
+    worker = await office.worker()
+    async with office.running(worker.dispatcher(office, vendor, pauses=desk.book)):
+        await office.until(lambda: _is(lambda: office.count("queue"), 0))
+    assert sorted(vendor.sent) == sorted(one.bytes for one in ids)
+
+
+async def test_a_pause_of_a_broadcast_reaches_a_batch_that_is_being_composed(
+    office: Any, desk: Desk, plain_composer: Any
+) -> None:
+    ids = await office.submit(4)
+    batch = await make_batch(office, ids[:2])
+
+    class Composer:
+        async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed]:
+            await desk.pause(PauseScope.BROADCAST, show("dbt", batch))
+            await desk.book.read()
+            return await plain_composer.compose(claimed)
+
+    worker, vendor = await office.worker(), Vendor()
+    async with office.running(worker.dispatcher(office, vendor, pauses=desk.book, composer=Composer())):
+        await office.until(lambda: _is(desk.held, 2))
+    assert sorted(vendor.sent) == sorted(one.bytes for one in ids[2:])
+
+
+async def test_rows_held_for_a_pause_that_has_ended_meanwhile_go_back_to_their_lane(office: Any, desk: Desk) -> None:
+    """The worker's book was a moment too old: nothing is left where nobody looks."""
+    pause = await desk.pause(PauseScope.CATEGORY, "marketing")
+    await desk.book.read()
+    [one] = await office.submit(1, category=Category.MARKETING)
+    worker = await office.worker()
+    batch_id, [claimed] = await worker.claim()
+    await desk.resume(pause)
+    await worker.settler.settle(batch_id, [hold_back(claimed, office.clock.now(), Stop.ROW)])
+    assert await desk.held() == 0
+    assert [again.id for again in (await worker.claim())[1]] == [one]
+
+
+async def test_two_pauses_hold_until_both_have_ended(office: Any, desk: Desk) -> None:
+    ids = await office.submit(2, category=Category.MARKETING)
+    batch = await make_batch(office, ids[:1])
+    category = await desk.pause(PauseScope.CATEGORY, "marketing")
+    broadcast = await desk.pause(PauseScope.BROADCAST, show("dbt", batch))
+    worker = await office.worker()
+    await desk.resume(category)
+    await desk.holding.work_off()
+    assert [one.id for one in (await worker.claim())[1]] == [ids[1]]
+    await desk.resume(broadcast)
+    await desk.holding.work_off()
+    assert [one.id for one in (await worker.claim())[1]] == [ids[0]]
+
+
+async def test_what_expires_while_it_is_held_ends_then(office: Any, desk: Desk) -> None:
+    [soon] = await office.submit(1, category=Category.MARKETING, expires_in=timedelta(seconds=-5))
+    [later] = await office.submit(1, category=Category.MARKETING)
+    await desk.pause(PauseScope.CATEGORY, "marketing")
+    await desk.holding.tidy()
+    assert await office.state(soon) == (State.EXPIRED, "expired")
+    assert (await office.state(later))[0] is State.QUEUED
+    assert await office.count("outbox", "kind = 6") == 1
+
+
+async def test_nothing_stays_held_that_no_pause_holds(office: Any, desk: Desk) -> None:
+    [one] = await office.submit(1, category=Category.MARKETING)
+    await desk.pause(PauseScope.CATEGORY, "marketing")
+    await office.admin.execute("delete from pauses")
+    await desk.holding.tidy()
+    worker = await office.worker()
+    assert [again.id for again in (await worker.claim())[1]] == [one]
+
+
+async def test_a_suspect_of_a_paused_tenant_waits_too(office: Any, desk: Desk) -> None:
+    [one] = await office.submit(1, claims=3)
+    pause = await desk.pause(PauseScope.TENANT)
+    worker = await office.worker()
+    assert not await worker.store.has_suspects()
+    await desk.resume(pause)
+    assert await worker.store.has_suspects()
+    claimed = await worker.store.claim_suspect(worker.id, mint(office.clock))
+    assert claimed is not None and claimed.id == one
+    await worker.settler.settle(uuid4(), [give_back(claimed, office.clock.now(), blamed=False)])
+
+
+async def test_the_platform_pauses_a_tenant_and_only_the_platform_resumes_it(office: Any, desk: Desk) -> None:
+    await office.make_tenant(PLATFORM)
+    platform = scope_of(PLATFORM)
+    ids = await office.submit(1)
+    pause = await desk.pause(PauseScope.TENANT, "acme", scope=platform)
+    with pytest.raises(Forbidden):
+        await desk.resume(pause)
+    own = await desk.pause(PauseScope.TENANT)
+    worker = await office.worker()
+    await desk.resume(pause, scope=platform, tenant="acme")
+    assert (await worker.claim())[1] == []
+    await desk.resume(own)
+    assert [one.id for one in (await worker.claim())[1]] == ids
+    audited = await office.admin.fetch("select tenant_id, action from audit where action like 'pause.%'")
+    assert sorted((row["tenant_id"], row["action"]) for row in audited) == [
+        (PLATFORM, "pause.created"),
+        (PLATFORM, "pause.ended"),
+        ("acme", "pause.created"),
+        ("acme", "pause.created"),
+        ("acme", "pause.ended"),
+        ("acme", "pause.ended"),
+    ]
+
+
+async def test_what_cannot_be_paused_is_refused(office: Any, desk: Desk) -> None:
+    await office.make_tenant("other")
+    theirs = await make_batch(office, [], tenant="other")
+    for kind, subject in (
+        (PauseScope.TENANT, "other"),
+        (PauseScope.CHANNEL, "pigeon"),
+        (PauseScope.CATEGORY, None),
+        (PauseScope.BROADCAST, show("dbt", theirs)),
+        (PauseScope.BROADCAST, "nonsense"),
+        (PauseScope.ACCOUNT, show("snd", uuid4())),
+    ):
+        with pytest.raises(Refused):
+            await desk.pause(kind, subject)
+    twice = [await desk.pause(PauseScope.CHANNEL, "sms") for _ in range(2)]
+    assert twice[0].id == twice[1].id
+    with pytest.raises(NotFound):
+        await desk.resume(twice[0], scope=scope_of("other"))
+
+
+async def _is(count: Any, wanted: int) -> bool:
+    await asyncio.sleep(0)
+    return await count() == wanted
