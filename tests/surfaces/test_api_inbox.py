@@ -307,3 +307,40 @@ async def test_the_stream_of_the_main_port_tells_what_was_missed(acme: Any, anon
     assert (await events(f"?last_event_id={later}"))[0] == ["hello", "counts"]
     assert (await events("?last_event_id=999-999"))[0] == ["hello", "reset", "counts"]
     assert (await jane.refused("GET", stream + "?last_event_id=x"))[1] == "invalid_cursor"
+
+
+async def test_a_visitor_s_messages_go_on_with_whom_they_became(acme: Any, visit: Any) -> None:
+    visitor, ada = await visit("visitor"), await visit("ada")
+    await post(acme, "For all")
+    both = await post(acme, "For both", "visitor", "ada")
+    read = await post(acme, "Read by the visitor", "visitor", topic="billing")
+    await post(acme, "Not yet read", "visitor", body="Hello")
+    gone = await post(acme, "Taken back", "visitor")
+    await acme.ok("DELETE", f"/v1/inboxes/main/posts/{gone}")
+    await visitor.ok("POST", "/v1/me/inboxes/main/read", {"before": read})
+    await ada.ok("POST", "/v1/me/inboxes/main/read", {"ids": [both]})
+    first = (await ada.ok("GET", MESSAGES))["items"][0]["read_at"]
+    before = await visitor.ok("GET", MESSAGES)
+
+    await acme.ok("POST", "/v1/recipients/ada/merge", {"from": "visitor"})
+
+    page = (await ada.ok("GET", MESSAGES))["items"]
+    assert [(one["title"], one["read_at"] is not None) for one in page] == [
+        ("Not yet read", False),
+        ("Read by the visitor", True),
+        ("For both", True),
+        ("For all", False),
+    ]
+    assert page[0]["body"] == "Hello"
+    assert page[2]["read_at"] <= first
+    assert page[1]["read_at"] == before["items"][1]["read_at"]
+    assert await ada.counts() == {
+        "unread": 2,
+        "total": 4,
+        "topics": {"billing": {"unread": 0, "total": 1}},
+    }
+    # The visitor's own token speaks for Ada now; once more changes nothing.
+    await acme.ok("POST", "/v1/recipients/ada/merge", {"from": "visitor"})
+    assert await visitor.titles() == await ada.titles()
+    await ada.ok("POST", "/v1/me/inboxes/main/read", {"before": page[0]["id"]})
+    assert (await ada.counts())["unread"] == 0

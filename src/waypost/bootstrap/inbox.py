@@ -3,6 +3,7 @@
 from waypost.adapters.postgres.inbox import PgInboxes
 from waypost.adapters.postgres.inbox_changes import PgInboxChanges
 from waypost.adapters.postgres.inbox_feed import PgInboxFeed
+from waypost.adapters.postgres.inbox_heirs import PgInboxHeirs
 from waypost.adapters.postgres.inbox_posts import PgAudiences, PgInboxPosts
 from waypost.adapters.postgres.inbox_upkeep import PgInboxUpkeep
 from waypost.adapters.postgres.tenants import PgTenantStore
@@ -11,6 +12,7 @@ from waypost.inbox.boxes import Inboxes
 from waypost.inbox.changes import Changes
 from waypost.inbox.desk import InboxDesk
 from waypost.inbox.feed import Feed
+from waypost.inbox.heirs import JoinInboxes
 from waypost.inbox.ports import Escalations, InboxBell, InboxEar
 from waypost.inbox.publish import Posts
 from waypost.inbox.verify import Verify
@@ -59,3 +61,7 @@ def join_inbox(
         verify=Verify(store=PgInboxUpkeep(work), clock=clock),
         ear=ear,
     )
+
+
+def join_heirs(*, keyring: Keyring, bell: InboxBell) -> JoinInboxes:
+    return JoinInboxes(store=PgInboxHeirs(), keyring=keyring, bell=bell)

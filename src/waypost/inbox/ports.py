@@ -209,6 +209,28 @@ class FeedStore(Protocol):
         ...
 
 
+class HeirStore(Protocol):
+    """One person's messages become another's."""
+
+    async def inboxes_of(self, tx: Transaction, recipient_id: UUID) -> Sequence[UUID]: ...
+
+    async def data_keys(self, tx: Transaction, recipient_ids: Sequence[UUID]) -> Mapping[UUID, bytes]: ...
+
+    async def hold_both(self, tx: Transaction, inbox_id: UUID, source: UUID, target: UUID) -> None:
+        """In the order in which posting holds people; the heir gets a place where there is none."""
+        ...
+
+    async def own_copies(
+        self, tx: Transaction, inbox_id: UUID, recipient_id: UUID
+    ) -> Sequence[tuple[UUID, bytes | None]]: ...
+
+    async def hand_over(
+        self, tx: Transaction, inbox_id: UUID, source: UUID, target: UUID, copies: Sequence[tuple[UUID, bytes | None]]
+    ) -> None:
+        """With all that was done with them, sealed as given; nothing is left of the source's place."""
+        ...
+
+
 class Escalations(Protocol):
     """Whoever sends on another channel unless the first was seen."""
 

@@ -106,13 +106,16 @@ order by n desc limit 1000
 
 -- name: was_seen
 -- tenant: row
--- Whether a notification was seen or read in any inbox of the person it went to.
+-- Whether a notification was seen or read in any inbox of the person it went to, or of whom they became.
 select coalesce(bool_or(i.seen_at is not null or i.read_at is not null or exists (
     select from inbox_watermarks w
     where w.tenant_id = $1 and w.inbox_id = i.inbox_id and w.recipient_id = i.recipient_id and w.n > i.as_of
       and w.own_upto >= i.post_id)), false)
 from inboxes b
-join inbox_items i on i.tenant_id = $1 and i.inbox_id = b.id and i.recipient_id = $2 and i.post_id = $3 and not i.public
+join inbox_items i on i.tenant_id = $1 and i.inbox_id = b.id and i.post_id = $3 and not i.public
+    and i.recipient_id = any (array(
+        select case when r.merged_into is null then r.id else r.merged_into end from recipients r
+        where r.tenant_id = $1 and r.id = $2))
 where b.tenant_id = $1
 
 -- name: memberships
