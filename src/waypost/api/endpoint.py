@@ -102,6 +102,8 @@ class Endpoint:
     versioned: bool = False
     audited: bool = False
     """Leaves a row in the audit log: every administrative change does."""
+    wide: bool = False
+    """Its body may be as large as a bulk's."""
     refusals: Mapping[int, Sequence[str]] = field(default_factory=dict[int, Sequence[str]])
     """The codes it can answer with, by status, besides those every endpoint shares."""
     body_example: Mapping[str, object] | None = None
@@ -149,6 +151,7 @@ def endpoint(
     caller: Caller = "key",
     versioned: bool = False,
     audited: bool = False,
+    wide: bool = False,
     refusals: Mapping[int, Sequence[str]] | None = None,
     body_example: Mapping[str, object] | None = None,
     answer_example: object = None,
@@ -172,6 +175,7 @@ def endpoint(
             caller=caller,
             versioned=versioned,
             audited=audited,
+            wide=wide,
             refusals=refusals or {},
             body_example=body_example,
             answer_example=answer_example,

@@ -66,11 +66,14 @@ class Limited:
         origin: Origin,
         metrics: HttpMetrics,
         bulk_paths: Set[str] = frozenset(),
+        wide_paths: Set[str] = frozenset(),
         file_paths: Set[str] = frozenset(),
     ) -> None:
         self._app = app
         self._limits = limits
         self._bulk_paths = bulk_paths
+        self._wide_paths = wide_paths
+        """Their bodies may be as large as a bulk's where they say so beforehand; then they count as one."""
         self._bulks = 0
         self._file_paths = file_paths
         self._files = 0
@@ -98,7 +101,7 @@ class Limited:
         if request.has_body and scope["path"] in self._file_paths:
             await self._take_file(request, address, scope, receive, send)
             return
-        is_bulk = scope["path"] in self._bulk_paths
+        is_bulk = scope["path"] in self._bulk_paths or self._is_wide(request, scope["path"])
         most = self._limits.bulk_bytes if is_bulk else self._limits.body_bytes
         try:
             self._check_head(request, most)
@@ -112,6 +115,9 @@ class Limited:
                 await self._serve(request, most, scope, receive, send)
         finally:
             self._bulks -= is_bulk
+
+    def _is_wide(self, request: "_Head", path: str) -> bool:
+        return path in self._wide_paths and (request.length or 0) > self._limits.body_bytes
 
     async def _serve(self, request: "_Head", most: int, scope: HTTPScope, receive: Receive, send: Send) -> None:
         try:

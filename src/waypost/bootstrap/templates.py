@@ -1,8 +1,10 @@
 """The use cases of templates, joined to their stores."""
 
+from waypost.adapters.postgres.blobs import PgBlobs
 from waypost.adapters.postgres.preferences import PgTopics
 from waypost.adapters.postgres.template_contents import PgVersionStore
 from waypost.adapters.postgres.templates import PgDraftStore, PgTemplateStore
+from waypost.kernel.blobs import Blobs
 from waypost.kernel.clock import Clock
 from waypost.kernel.vault import Keyring
 from waypost.recipients.records import Recipients
@@ -25,7 +27,13 @@ def templates_of(
     compiler = Compiler(drafts=draft_store, versions=versions, renderer=renderer, keyring=keyring)
     catalog = Catalog(store=store, drafts=draft_store, lookup=lookup, topics=PgTopics(), clock=clock, audit=audit)
     drafts = Drafts(
-        store=draft_store, catalog=catalog, lookup=lookup, compiler=compiler, renderer=renderer, clock=clock
+        store=draft_store,
+        catalog=catalog,
+        lookup=lookup,
+        compiler=compiler,
+        renderer=renderer,
+        blobs=Blobs(PgBlobs()),
+        clock=clock,
     )
     return Templates(
         catalog=catalog,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from waypost.delivery.model import Claimed, Settlement
-from waypost.delivery.ports import Composed, ComposedForInbox, Composer, DispatchStore, Withheld
+from waypost.delivery.ports import ComposeAnswer, Composer, DispatchStore
 from waypost.kernel.errors import Refused
 from waypost.kernel.tenancy import Scope
 from waypost.kernel.work import Transaction
@@ -51,7 +51,7 @@ class TracedComposer:
         self._composer = composer
         self._tracer = tracer
 
-    async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed | ComposedForInbox | Withheld]:
+    async def compose(self, claimed: Sequence[Claimed]) -> Sequence[ComposeAnswer]:
         with self._tracer.start_as_current_span("compose", record_exception=False) as span:
             span.set_attribute("waypost.notifications", len(claimed))
             return await self._composer.compose(claimed)

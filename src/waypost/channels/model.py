@@ -1,7 +1,7 @@
 """What goes to a vendor and what comes back. A vendor's refusal is a value, never an exception."""
 
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from typing import Final
 
 import msgspec
 
@@ -41,8 +41,12 @@ class OutcomeReason(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+ABOUT_US: Final = frozenset({OutcomeReason.POLICY, OutcomeReason.AUTHENTICATION})
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How one call ended. A struct, like everything that is made once per message."""
+
     kind: OutcomeKind
     reason: OutcomeReason | None = None
     """None only when accepted."""
@@ -55,6 +59,18 @@ class Outcome:
     latency_ms: int = 0
     hard_bounce: bool = False
     """The address itself is dead (5.1.1, 5.1.2, 5.1.3, 5.1.10): suppress it."""
+    retry_after: float | None = None
+    """Seconds that the vendor asked to be left alone for."""
+
+    @property
+    def is_about_us(self) -> bool:
+        """It blames the account, its domain or its way in, never the recipient: let the breaker know."""
+        return self.reason in ABOUT_US
+
+    @property
+    def asks_for_less(self) -> bool:
+        """The mailbox provider (4.7.x, 421) or the vendor (429) wants fewer messages."""
+        return self.reason is OutcomeReason.SLOW_DOWN
 
 
 class OutgoingEmail(msgspec.Struct, frozen=True):
@@ -67,3 +83,16 @@ class OutgoingEmail(msgspec.Struct, frozen=True):
     wire_safe: bool = False
     """Its maker vouches that every line ends with CR LF, the last one too, and none begins with a dot. Senders look for
     themselves where nobody does."""
+    tail: bytes = b""
+    """What follows `data`: the files, encoded once and shared by every message that carries them. Always wire safe, and
+    only there where `data` is. It may be large: nobody holds a whole copy of it for each message."""
+    utf8: bool = False
+    """Its headers hold an address that is not ASCII (RFC 6532): only a server that offers SMTPUTF8 can take it."""
+
+    @property
+    def size(self) -> int:
+        return len(self.data) + len(self.tail)
+
+    @property
+    def whole(self) -> bytes:
+        return self.data + self.tail if self.tail else self.data

@@ -1,6 +1,7 @@
 """Addresses in their one spelling, and masked wherever they might be seen.
 
-Email: the whole address in lower case, the domain as IDNA ASCII. Phone: E.164. A refusal never repeats what was given.
+Email: the whole address in lower case, the domain as IDNA ASCII; the part before the `@` may be in any script, and then
+only a mail server that offers SMTPUTF8 takes it. Phone: E.164. A refusal never repeats what was given.
 """
 
 import re
@@ -16,6 +17,7 @@ from waypost.kernel.vocabulary import Channel
 
 LONGEST_EMAIL: Final = 254
 LONGEST_NAME: Final = 200
+_LONGEST_LOCAL_PART: Final = 64
 PHONE_CHANNELS: Final = frozenset({Channel.SMS, Channel.WHATSAPP, Channel.VOICE})
 _LONGEST_PHONE: Final = 40
 _LONGEST_MAILBOX: Final = 2 * LONGEST_NAME + LONGEST_EMAIL + 5
@@ -69,9 +71,6 @@ class Mailbox:
 
 _NO_EMAIL: Final = AddressFault(message="This is not an email address. Write it as `name@example.com`.")
 _EMAIL_TOO_LONG: Final = AddressFault(message=f"An email address has at most {LONGEST_EMAIL} characters.")
-_LOCAL_PART_NOT_ASCII: Final = AddressFault(
-    message="Before the `@` only ASCII letters can be delivered everywhere; give another address."
-)
 _NO_PHONE: Final = AddressFault(
     message="This is not a telephone number. Write it with `+` and the country's code, as `+14155550123`."
 )
@@ -99,11 +98,11 @@ def normalise_email(text: str) -> Address | AddressFault:
         checked = validate_email(composed, check_deliverability=False, strict=True, test_environment=True)
     except EmailNotValidError:
         return _NO_EMAIL
-    if not checked.local_part.isascii():
-        return _LOCAL_PART_NOT_ASCII
     spelled = f"{checked.local_part}@{checked.ascii_domain}"
-    if len(spelled.encode()) > LONGEST_EMAIL:
+    if len(spelled.encode()) > LONGEST_EMAIL or len(checked.local_part.encode()) > _LONGEST_LOCAL_PART:
         return _EMAIL_TOO_LONG
+    if _unprintable(spelled) or unicodedata.normalize("NFC", spelled.lower()) != spelled:
+        return _NO_EMAIL
     return Address(Channel.EMAIL, spelled)
 
 

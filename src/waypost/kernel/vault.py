@@ -42,6 +42,10 @@ class TenantKey(DataKey, Protocol):
         """A 32-byte HMAC under a key derived for the purpose."""
         ...
 
+    def derive(self, purpose: str, message: bytes) -> DataKey:
+        """The key that belongs to a message: the same whenever it is asked for, and unknown without the message."""
+        ...
+
 
 class Vault(Protocol):
     def new_tenant_key(self, tenant_id: str) -> bytes:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from waypost.kernel.attachments import FileRef
 from waypost.kernel.errors import Refused
 from waypost.notifications.drafts import Draft, Leg, Words
 from waypost.notifications.model import Accepted, SubmitCommand
@@ -19,6 +20,8 @@ class Intent:
     """Each person as seen from each leg: with the address that its channel uses."""
     words: Sequence[Sequence[Words]] = ()
     """What each person is told on each leg."""
+    files: tuple[FileRef, ...] = ()
+    """What goes along with its emails."""
     drafts: list[Draft] = field(default_factory=list[Draft])
     answer: Accepted | Refused | None = None
 

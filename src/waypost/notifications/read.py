@@ -138,6 +138,7 @@ class Reader:
             sender=head.sender,
             to=mask(stored.channel, payload.address) if payload.address else None,
             headers=(("Message-ID", f"<{head.message_id}>"), *head.headers),
+            files=(*wording.content.files, *payload.files),
         )
 
     async def _find(self, tx: Transaction, scope: Scope, notification_id: UUID) -> StoredNotification:

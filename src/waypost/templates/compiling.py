@@ -68,7 +68,7 @@ class Compiler:
                 faults = list(report.errors)
                 if report.content is not None and not faults:
                     compiled[locale] = Compiled(
-                        content=report.content,
+                        content=replace(report.content, files=written.files),
                         mentioned=report.mentioned,
                         warnings=_below(locale, report.warnings, template.kind),
                     )

@@ -3,8 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
+from waypost.kernel.attachments import FileLimits, FileRef, NewFile, check_files, type_of
+from waypost.kernel.blobs import Blobs, digest_of
 from waypost.kernel.clock import Clock
-from waypost.kernel.errors import Conflict, refuse
+from waypost.kernel.errors import Conflict, FieldError, Refused, refuse
 from waypost.kernel.ids import mint
 from waypost.kernel.paging import Page, decode_cursor, encode_cursor, page_of, read_limit
 from waypost.kernel.tenancy import PLATFORM, Permission, Scope
@@ -22,6 +24,7 @@ from waypost.templates.model import (
     Origin,
     Provenance,
     Template,
+    TemplateKind,
     Version,
     VersionState,
     Written,
@@ -39,6 +42,8 @@ from waypost.templates.stores import DraftStore, SealedVersion
 
 NO_PROVENANCE: Final = Provenance()
 _LONGEST_REFERENCE: Final = 500
+_FILE_LIMITS: Final = FileLimits(each=512 * 1024, together=700 * 1024)
+"""Every message of the version carries them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +53,8 @@ class NewVersion:
     """The next minor one, where it is left out."""
     is_ai_drafted: bool = False
     provenance: Provenance = NO_PROVENANCE
+    files: tuple[NewFile, ...] = ()
+    """Further images that its HTML shows, and files that go along with every message."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +81,7 @@ class Drafts:
         lookup: Lookup,
         compiler: Compiler,
         renderer: Renderer,
+        blobs: Blobs,
         clock: Clock,
     ) -> None:
         self._store = store
@@ -81,6 +89,7 @@ class Drafts:
         self._lookup = lookup
         self._compiler = compiler
         self._renderer = renderer
+        self._blobs = blobs
         self._clock = clock
 
     async def add(
@@ -98,10 +107,14 @@ class Drafts:
         template = await self._lookup.own(tx, key, channel, revision)
         numbers = await self._store.numbers(tx, template.id)
         number = semver.choose(new.semver, numbers.taken, numbers.published, "/semver")
-        written = await self.read(template, new.written)
+        files = _read_files(template, new.files)
+        written = replace(await self.read(template, new.written), files=(*new.written.files, *files))
         provenance = _read_provenance(new)
         compiled = await self._compiler.compile(tx, template, written)
         tenant_key = await self._lookup.key(tx, template.owner)
+        contents = {file.digest: given.content or b"" for file, given in zip(files, new.files, strict=True)}
+        if contents:
+            await self._blobs.keep(tx, tenant_key, contents, dict.fromkeys(contents))
         version_id = mint(self._clock)
         sealed = SealedVersion(
             id=version_id,
@@ -227,6 +240,23 @@ class Drafts:
         if faults:
             detail = "The schema of the variables cannot be used."
             raise refused_below("/variables_schema", faults, detail=detail, code=faults[0].code)
+
+
+def _read_files(template: Template, given: tuple[NewFile, ...]) -> tuple[FileRef, ...]:
+    if given and (template.channel is not Channel.EMAIL or template.kind is not TemplateKind.MESSAGE):
+        raise refuse("/files", "wrong_channel", "Only messages that are emails carry files.")
+    errors = list(check_files(given, _FILE_LIMITS, pointer="/files"))
+    errors += [
+        FieldError(pointer=f"/files/{place}/content", code="required", message="A template holds its files itself.")
+        for place, file in enumerate(given)
+        if file.content is None
+    ]
+    if errors:
+        raise Refused("The files must be mended.", code=errors[0].code, errors=errors)
+    return tuple(
+        FileRef(digest_of(file.content or b""), file.filename, type_of(file), len(file.content or b""), file.content_id)
+        for file in given
+    )
 
 
 def _origin(template: Template, new: NewVersion) -> Origin:

@@ -9,6 +9,8 @@ from uuid import UUID, uuid5
 
 import msgspec
 
+from waypost.kernel.attachments import FileRef
+from waypost.kernel.tracking import UNSAID, Tracking
 from waypost.kernel.vault import TenantKey
 from waypost.templates.model import (
     Content,
@@ -38,12 +40,16 @@ class _Stored(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
     direction: Direction = Direction.LTR
     locale: str | None = None
     mentioned: tuple[str, ...] = ()
+    tracking: Tracking = UNSAID
+    files: tuple[FileRef, ...] = ()
 
 
 class _Sources(msgspec.Struct, frozen=True, omit_defaults=True):
     locales: dict[str, LocaleSource]
     layout: str | None = None
     samples: dict[str, JsonObject] = {}
+    tracking: Tracking = UNSAID
+    files: tuple[FileRef, ...] = ()
 
 
 _CONTENT_FIELDS: Final = tuple(name for name in _Stored.__struct_fields__ if name != "mentioned")
@@ -100,6 +106,8 @@ def open_version(key: TenantKey, sealed: SealedVersion) -> Version:
         fallback_chain=sealed.fallback_chain,
         variables_schema=sealed.variables_schema,
         samples=sources.samples,
+        tracking=sources.tracking,
+        files=sources.files,
     )
     return Version(
         id=sealed.id,
@@ -125,7 +133,10 @@ def _encode(content: Content, mentioned: frozenset[str]) -> bytes:
 
 def _encode_written(written: Written) -> bytes:
     sources = _Sources(
-        locales=dict(sorted(written.locales.items())), layout=written.layout, samples=dict(written.samples)
+        locales=dict(sorted(written.locales.items())),
+        layout=written.layout,
+        samples=dict(written.samples),
+        files=written.files,
     )
     return msgspec.msgpack.encode(sources)
 

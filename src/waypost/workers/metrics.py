@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry
 
 from waypost.bootstrap.meters import counter, gauge, histogram
 from waypost.delivery.model import Closed, Settlement, Standing
-from waypost.delivery.ports import Composed, ComposedForInbox, Withheld
+from waypost.delivery.ports import ComposeAnswer, Withheld
 from waypost.outbox.webhook_model import Answer
 from waypost.workers.outcomes import OutcomeLog, reason_of, result_of
 
@@ -68,7 +68,7 @@ class WorkerMetrics(RelayMetrics):
         self._claimed.inc(rows)
         self._claim_seconds.observe(seconds)
 
-    def composed(self, answers: Sequence[Composed | ComposedForInbox | Withheld], seconds: float) -> None:
+    def composed(self, answers: Sequence[ComposeAnswer], seconds: float) -> None:
         self._compose_seconds.observe(seconds)
         for answer in answers:
             if isinstance(answer, Withheld):

@@ -27,6 +27,9 @@ emails = st.builds(
         ("JURGEN@BÜCHER.example", "jurgen@xn--bcher-kva.example"),
         ("o'neil@example.co.uk", "o'neil@example.co.uk"),
         ("dev@acme.test", "dev@acme.test"),
+        ("JÜRGEN@example.com", "jürgen@example.com"),
+        ("Ju\u0308rgen@example.com", "jürgen@example.com"),
+        ("用户@例子.example", "用户@xn--fsqu00a.example"),
     ],
 )
 def test_emails_get_their_one_spelling(given_text: str, expected: str) -> None:
@@ -62,7 +65,8 @@ def test_emails_get_their_one_spelling(given_text: str, expected: str) -> None:
         "jane@" + "a" * 64 + ".com",
         "jane@" + "a." * 124 + "com",
         "j@" + ".".join(["ü" * 40] * 5) + ".com",
-        "jürgen@example.com",
+        "ju\u00adrgen@example.com",
+        "ü" * 33 + "@example.com",
     ],
 )
 def test_what_is_no_email_is_refused_without_being_repeated(text: str) -> None:
@@ -70,7 +74,7 @@ def test_what_is_no_email_is_refused_without_being_repeated(text: str) -> None:
     assert isinstance(fault, AddressFault)
     assert fault.code == "invalid_address"
     assert fault.at("/to/email").pointer == "/to/email"
-    assert fault in {module._NO_EMAIL, module._EMAIL_TOO_LONG, module._LOCAL_PART_NOT_ASCII}
+    assert fault in {module._NO_EMAIL, module._EMAIL_TOO_LONG}
 
 
 @given(emails | st.text(max_size=40).map("{}@example.com".format) | st.emails())

@@ -19,7 +19,7 @@ _SIZE: Final = re.compile(r"\bSIZE=(\d{1,19})\b", re.IGNORECASE)
 _STRANGER: Final = (
     "550 5.7.1 Only what Waypost sends for a sandbox tenant is taken here; this return path is not its own"
 )
-_HELLO: Final = f"250-waypost catch-all\r\n250-PIPELINING\r\n250-SIZE {LARGEST_MESSAGE}\r\n250 8BITMIME"
+_HELLO: Final = f"250-waypost catch-all\r\n250-PIPELINING\r\n250-SIZE {LARGEST_MESSAGE}\r\n250-SMTPUTF8\r\n250 8BITMIME"
 
 
 class Host(Protocol):
@@ -119,10 +119,14 @@ class Session(asyncio.Protocol):
             return False
         line = bytes(self._unread[: end + 1])
         del self._unread[: end + 1]
-        if not line.endswith(b"\r\n") or not line.isascii():
-            self._say("500 5.5.2 A command is ASCII and ends with CR LF")
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            text = ""
+        if not text.endswith("\r\n"):
+            self._say("500 5.5.2 A command is UTF-8 and ends with CR LF")
             return True
-        verb, _, rest = line[:-2].decode("ascii").partition(" ")
+        verb, _, rest = text[:-2].partition(" ")
         match verb.upper():
             case "EHLO" | "HELO":
                 self._reset()

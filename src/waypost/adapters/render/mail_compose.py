@@ -1,6 +1,6 @@
 """The finished message of RFC 5322 and MIME. Runs inside the render process: no I/O, and no large imports.
 
-`=_` can stand in no quoted-printable text, so the boundary can stand in no part.
+A message that carries files ends open, after its own words: see `channels.mime_parts`.
 """
 
 from typing import Final
@@ -18,16 +18,27 @@ from waypost.adapters.render.mail_tracked import Quotable, markup_part
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.speech import Speech
 from waypost.adapters.render.wire import Parts
+from waypost.channels.mime_parts import ALTERNATIVE, MIXED, RELATED
 from waypost.templates.model import JsonObject
 from waypost.templates.ports import Instrument, MailHead
 
-_BOUNDARY: Final = "=_waypost_alternative"
 _OF_TEXT: Final = 'Content-Type: text/plain; charset="utf-8"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n'
 _OF_HTML: Final = 'Content-Type: text/html; charset="utf-8"\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n'
-_OF_BOTH: Final = f'Content-Type: multipart/alternative; boundary="{_BOUNDARY}"\r\n\r\n'
-_BEFORE_TEXT: Final = f"MIME-Version: 1.0\r\n{_OF_BOTH}--{_BOUNDARY}\r\n{_OF_TEXT}"
-_BEFORE_HTML: Final = f"\r\n--{_BOUNDARY}\r\n{_OF_HTML}"
-_AFTER_HTML: Final = f"\r\n--{_BOUNDARY}--\r\n"
+_OF_BOTH: Final = f'Content-Type: multipart/alternative; boundary="{ALTERNATIVE}"\r\n\r\n--{ALTERNATIVE}\r\n'
+_OF_SHOWN: Final = (
+    f'Content-Type: multipart/related; type="text/html";\r\n boundary="{RELATED}"\r\n\r\n--{RELATED}\r\n{_OF_HTML}'
+)
+_OF_FILES: Final = f'Content-Type: multipart/mixed; boundary="{MIXED}"\r\n\r\n--{MIXED}\r\n'
+_VERSION: Final = "MIME-Version: 1.0\r\n"
+_BEFORE_TEXT: Final = {False: f"{_VERSION}{_OF_BOTH}{_OF_TEXT}", True: f"{_VERSION}{_OF_FILES}{_OF_BOTH}{_OF_TEXT}"}
+_BEFORE_TEXT_ALONE: Final = {False: f"{_VERSION}{_OF_TEXT}", True: f"{_VERSION}{_OF_FILES}{_OF_TEXT}"}
+"""By whether files follow."""
+_BEFORE_HTML: Final = {
+    False: f"\r\n--{ALTERNATIVE}\r\n{_OF_HTML}",
+    True: f"\r\n--{ALTERNATIVE}\r\n{_OF_SHOWN}",
+}
+"""By whether images follow."""
+_AFTER_HTML: Final = f"\r\n--{ALTERNATIVE}--\r\n"
 
 
 class _Part:
@@ -78,7 +89,8 @@ class CompiledMail:
         self._last_common = ""
 
     def compose(self, context: JsonObject, head: MailHead) -> bytes:
-        """The whole message: CRLF, no line begins with a dot. Raises `RenderRefused`."""
+        """The whole message, or all of it before its files: CRLF, no line begins with a dot, ASCII but for addresses
+        that are not. Raises `RenderRefused`."""
         subject = self._subject.plain(context)
         try:
             subject_line = text_header("Subject", subject)
@@ -93,10 +105,12 @@ class CompiledMail:
         )
         text = self._text.quoted(context).removesuffix(SOFT_BREAK)
         if self._html is None:
-            end = "" if text.endswith("\n") else "\r\n"
-            return f"{start}MIME-Version: 1.0\r\n{_OF_TEXT}{text}{end}".encode("ascii")
+            end = "" if text.endswith("\n") and not head.has_files else "\r\n"
+            return f"{start}{_BEFORE_TEXT_ALONE[head.has_files]}{text}{end}".encode()
         html = self._html.quoted(context).removesuffix(SOFT_BREAK)
-        return f"{start}{_BEFORE_TEXT}{text}{_BEFORE_HTML}{html}{_AFTER_HTML}".encode("ascii")
+        before_text, before_html = _BEFORE_TEXT[head.has_files], _BEFORE_HTML[head.has_images]
+        end = "\r\n" if head.has_files or head.has_images else _AFTER_HTML
+        return f"{start}{before_text}{text}{before_html}{html}{end}".encode()
 
     def _common_headers(self, head: MailHead) -> str:
         """What the messages of one batch mostly share; the last ones are kept."""

@@ -19,6 +19,11 @@ _ADDRESS: Final = re.compile(
     r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
     r"@(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*\Z"
 )
+# RFC 6532: the local part in any script. The domain is ASCII by then.
+_ADDRESS_IN_UTF8: Final = re.compile(
+    r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-]+)*"
+    r"@(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*\Z"
+)
 _CALM_VALUE: Final = re.compile(r"[!-<>-~](?:[ -<>-~]{0,58}[!-<>-~])?\Z")
 _CALM_MAILBOX: Final = re.compile(
     r"(?:[A-Za-z0-9]+(?: [A-Za-z0-9]+)* <[A-Za-z0-9_+-]+(?:\.[A-Za-z0-9_+-]+)*@[A-Za-z0-9]+(?:[.-][A-Za-z0-9]+)*>"
@@ -140,8 +145,10 @@ def _encoded_word(plain: bytes) -> str:
 def _mailbox_words(name: str, mailbox: str, comma: str) -> list[str]:
     refuse_breaks(name, mailbox)
     display, address = split_mailbox(mailbox)
-    if len(address) > 320 or not _ADDRESS.match(address):
-        raise _refused(f"The {name} header holds something that is not an address in ASCII, or that cannot be sent to.")
+    if len(address) > 320 or not (_ADDRESS if address.isascii() else _ADDRESS_IN_UTF8).match(address):
+        raise _refused(f"The {name} header holds something that is not an address, or that cannot be sent to.")
+    if not address.isprintable():
+        raise _refused(f"The {name} header holds an address with a character that nobody can see.")
     if not display:
         return [address + comma]
     return [*_phrase(display, first_room=_ENCODED_COLUMNS - 2 - len(name)), f"<{address}>{comma}"]

@@ -79,6 +79,9 @@ class OpenTenantKey:
             purpose_key = self._purposes[purpose] = hmac.digest(self._signatures, purpose.encode(), "sha256")
         return hmac.digest(purpose_key, message, "sha256")
 
+    def derive(self, purpose: str, message: bytes) -> SealingKey:
+        return SealingKey(self.sign(purpose, message))
+
     def __repr__(self) -> str:
         return "OpenTenantKey(…)"
 

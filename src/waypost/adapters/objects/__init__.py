@@ -1,0 +1,1 @@
+"""Objects that attachments refer to."""
