@@ -1,32 +1,60 @@
 """Logging, set up once per process: one line per event, JSON or for people, with secrets and addresses masked."""
 
+import json
 import logging
 import re
 import sys
-from typing import Final
+from contextlib import suppress
+from typing import Final, TextIO
 
+import msgspec
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
 from waypost.settings import Settings
 
 _MASKS: Final = (
-    (re.compile(r"\bwp_(test|live|platform)_[A-Za-z0-9_-]{8,}"), r"wp_\1_***"),
-    (re.compile(r"(?i)\b(bearer|basic) [A-Za-z0-9._~+/=-]{8,}"), r"\1 ***"),
-    (re.compile(r"://([^\s:/@]*):[^\s/@]+@"), r"://\1:***@"),
-    (re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(?:\.[\w-]+)+"), "***@***"),
+    ("wp_", re.compile(r"\bwp_(test|live|platform)_[A-Za-z0-9_-]{8,}"), r"wp_\1_***"),
+    (" ", re.compile(r"(?i)\b(bearer|basic) [A-Za-z0-9._~+/=-]{8,}"), r"\1 ***"),
+    ("://", re.compile(r"://([^\s:/@]*):[^\s/@]+@"), r"://\1:***@"),
+    ("@", re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w-]+(?:\.[\w-]+)+"), "***@***"),
 )
+"""Each with what must be in a text for it to be worth a closer look, which most texts are not."""
 
 
 def mask(text: str) -> str:
     """The text without what looks like a key, a password in a URL, or a mail address."""
-    for pattern, shown in _MASKS:
-        text = pattern.sub(shown, text)
+    for sign, pattern, shown in _MASKS:
+        if sign in text:
+            text = pattern.sub(shown, text)
     return text
 
 
 def _mask_event(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     return {name: mask(value) if isinstance(value, str) else value for name, value in event.items()}
+
+
+class _Lines:
+    """What our own loggers write to: the finished line, without the ceremony that libraries' loggers go through."""
+
+    def __init__(self, stream: TextIO, name: str) -> None:
+        self.name = name
+        self._stream = stream
+
+    def write(self, line: str) -> None:
+        # Nothing is refused because nobody reads the log any more.
+        with suppress(OSError, ValueError):
+            self._stream.write(line + "\n")
+
+    debug = info = warning = error = critical = exception = write
+
+
+def _json_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
+    try:
+        return msgspec.json.encode(event, enc_hook=repr).decode()
+    except (ValueError, OverflowError):
+        # Half a surrogate pair, or a number beyond 64 bits.
+        return json.dumps(event, default=repr)
 
 
 def is_for_people(settings: Settings) -> bool:
@@ -52,17 +80,14 @@ def configure(settings: Settings, *, process: str) -> None:
     ]
     pretty = is_for_people(settings)
     renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-        if pretty
-        else structlog.processors.JSONRenderer(ensure_ascii=False)
+        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()) if pretty else _json_line
     )
+    level = (settings.log_level or "info").upper()
+    stream = sys.stderr
     structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *shared,
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
+        processors=[*shared, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
+        logger_factory=lambda *names: _Lines(stream, names[0] if names else "waypost"),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
@@ -74,7 +99,7 @@ def configure(settings: Settings, *, process: str) -> None:
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel((settings.log_level or "info").upper())
+    root.setLevel(level)
     # While the database is away, the pool would write a traceback at every try; what that means is logged by us.
     logging.getLogger("asyncpg").setLevel("ERROR")
     logging.getLogger("asyncio").setLevel("WARNING")

@@ -22,6 +22,7 @@ try:
 except ValueError:
     log.exception("broken", action="b")
 log.debug("not written")
+log.warning("odd", text="half \\ud800", number=2**70, path=__import__("pathlib").PurePath("x"))
 """
 
 
@@ -49,7 +50,15 @@ def test_every_line_is_masked_whoever_wrote_it(form: str) -> None:
     assert not [secret for secret in SECRETS if secret in done.stderr]
     assert "not written" not in done.stderr
     if form == "json":
-        first, second, third = (json.loads(line) for line in done.stderr.splitlines())
+        first, second, third, odd = (json.loads(line) for line in done.stderr.splitlines())
         assert (first["event"], first["level"], first["process"], first["n"]) == ("to ***@***", "info", "api", 3)
         assert second["logger"] == "foreign"
         assert "ValueError" in third["exception"]
+        assert (odd["level"], odd["text"], odd["number"]) == ("warning", "half \ud800", 2**70)
+
+
+@pytest.mark.parametrize("form", ["json", "pretty"])
+def test_a_log_that_nobody_reads_stops_nobody(form: str) -> None:
+    script = f"import os, sys\nos.close(2)\nos.open('/dev/full', os.O_WRONLY)\n{SCRIPT % form}\nprint('still here')"
+    done = subprocess.run([sys.executable, "-P", "-c", script], capture_output=True, text=True, timeout=30)
+    assert done.stdout == "still here\n"
