@@ -4,6 +4,7 @@
 #   make test     run every test: make test ARGS="tests/unit -k gate"
 #   make check    what continuous integration runs: format, lint, types, imports, then every test
 #   make chaos    pull plugs at random for two minutes and count: make chaos ARGS="--sends 50000 --seed 7"
+#   make properties  write and read back thousands of messages: make properties EXAMPLES=20000
 #   make fmt      format the code and sort its imports
 #   make bench    measure beside references on this machine: make bench ARGS="email claim", ARGS=--quick to try
 #   make docs     write the pages that are made from the code
@@ -16,12 +17,13 @@ PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
 WORKERS ?= 2
+EXAMPLES ?= 5000
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PINS := requirements/build.txt requirements/base.txt
 
-.PHONY: help up bench test check format lint types imports browser peers fmt docs pictures wheel pins clean chaos
+.PHONY: help up bench test check format lint types imports browser peers fmt docs pictures wheel pins clean chaos properties
 .DEFAULT_GOAL := help
 
 help:
@@ -49,6 +51,9 @@ imports: $(VENV)/.installed-dev
 
 chaos: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.chaos $(ARGS)
+
+properties: $(VENV)/.installed-dev
+	WAYPOST_PROPERTY_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n0 tests/unit/render/test_mail_properties.py
 
 fmt: $(VENV)/.installed-dev
 	$(BIN)/ruff check --select I --fix .

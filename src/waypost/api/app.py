@@ -112,9 +112,16 @@ def create_app(app: App, *, limits: Limits | None = None, registry: CollectorReg
     metrics = HttpMetrics(registry or CollectorRegistry())
     chosen = limits or Limits(per_address=app.settings.requests_per_address, per_key=app.settings.requests_per_key)
     bulk_paths = frozenset(endpoint.path for endpoint in endpoints if endpoint.is_bulk)
+    wide_paths = frozenset(endpoint.path for endpoint in endpoints if endpoint.wide)
     file_paths = frozenset(endpoint.path for endpoint in endpoints if endpoint.is_upload)
     limited = Limited(
-        router, limits=chosen, origin=origin, metrics=metrics, bulk_paths=bulk_paths, file_paths=file_paths
+        router,
+        limits=chosen,
+        origin=origin,
+        metrics=metrics,
+        bulk_paths=bulk_paths,
+        wide_paths=wide_paths,
+        file_paths=file_paths,
     )
     logged = RequestLog(limited, clock=app.clock, metrics=metrics)
     if app.tracer is None:

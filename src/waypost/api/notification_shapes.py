@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
+from waypost.api.file_shapes import AttachmentShape, FileView, new_files, show_files
 from waypost.api.recipient_shapes import Attributes, Email, Locale, Phone, Timezone
 from waypost.api.shapes import (
     CategoryWord,
@@ -121,6 +122,9 @@ class NewNotification(Shape):
     cc: list[_Mailbox] = field(default_factory=list)
     bcc: list[_Mailbox] = field(default_factory=list)
     headers: Annotated[dict[str, str], Meta(description="Further headers.")] = field(default_factory=dict)
+    attachments: Annotated[list[AttachmentShape], Meta(description="Of emails; other channels leave them out.")] = (
+        field(default_factory=list)
+    )
     metadata: Annotated[JsonMap, Meta(description="Yours; up to 16 KB.")] = field(default_factory=dict)
 
 
@@ -190,6 +194,7 @@ class ContentView(Shape):
     sender: str = field(name="from")
     to: Annotated[str, Meta(description="Masked.")] | None
     headers: dict[str, str]
+    attachments: list[FileView]
 
 
 def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitCommand:
@@ -220,6 +225,7 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         cc=tuple(body.cc),
         bcc=tuple(body.bcc),
         headers=tuple(body.headers.items()),
+        attachments=new_files(body.attachments, "/attachments"),
         metadata=body.metadata,
         once=Once.of_call(idempotency_key),
     )
@@ -325,4 +331,5 @@ def show_content(content: ShownContent) -> ContentView:
         sender=content.sender,
         to=content.to,
         headers=dict(content.headers),
+        attachments=show_files(content.files),
     )

@@ -3,6 +3,7 @@
 from typing import Final
 
 from waypost.api.endpoint import Call, Endpoint, endpoint
+from waypost.api.file_shapes import FILE_CODES
 from waypost.api.notification_bulk import send_notifications
 from waypost.api.notification_shapes import (
     AcceptedView,
@@ -55,6 +56,7 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
     body=NewNotification,
     answer=AcceptedView,
     status=202,
+    wide=True,
     refusals={
         403: ["tenant_onboarding"],
         422: [
@@ -63,6 +65,7 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
             "list_too_large",
             "unknown_list",
             *COMPILE_CODES,
+            *FILE_CODES,
             "ambiguous_recipient",
             "before_send_at",
             "category_mismatch",

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import UNSET, Meta, UnsetType, field
 
 from waypost.api.endpoint import Call
+from waypost.api.file_shapes import FILE_CODES, TemplateFileShape
 from waypost.api.shapes import (
     CategoryWord,
     ChannelWord,
@@ -127,6 +128,10 @@ class ProvenanceShape(Shape):
 
 
 class NewVersion(WrittenShape, kw_only=True):
+    files: Annotated[
+        list[TemplateFileShape],
+        Meta(description="Images that its HTML shows, and files for every message; up to 700 KB together."),
+    ] = field(default_factory=list)
     semver: Annotated[Semver, Meta(description="The next minor one without it.")] | None = None
     source: (
         Annotated[Literal["ai_drafted"], Meta(description="Say so where a model wrote it: a person then approves it.")]
@@ -171,6 +176,7 @@ COMPILE_CODES: Final = [
 ]
 WRITTEN_CODES: Final = [
     *COMPILE_CODES,
+    *FILE_CODES,
     *SCHEMA_CODES,
     "duplicate_locale",
     "fallback_loop",
@@ -180,6 +186,7 @@ WRITTEN_CODES: Final = [
     "required",
     "unknown_field",
     "unknown_locale",
+    "wrong_channel",
     "wrong_format",
 ]
 NO_TEMPLATE: Final = ["template_not_found"]

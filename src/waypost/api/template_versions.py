@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from waypost.api.endpoint import Call, Endpoint, Versioned, endpoint
+from waypost.api.file_shapes import new_files
 from waypost.api.shapes import Listing, NoBody, NoQuery, PageQuery, Shape
 from waypost.api.template_shapes import (
     COMPILE_CODES,
@@ -48,6 +49,7 @@ _VERSION: Final[dict[str, object]] = {
     "fallback_chain": [],
     "variables_schema": {"type": "object", "required": ["order"]},
     "samples": {},
+    "files": [],
     "created_at": "2026-01-15T12:00:00Z",
     "published_at": None,
 }
@@ -83,6 +85,7 @@ async def create_version(call: Call[NewVersion, NoQuery]) -> Versioned:
             semver=new.semver,
             is_ai_drafted=new.source is not None,
             provenance=Provenance(model=new.provenance.model, prompt=new.provenance.prompt),
+            files=new_files(new.files, "/files"),
         ),
         revision=call.expected_version,
     )

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from waypost.api.file_shapes import FileView, show_files
 from waypost.api.shapes import JsonMap, Moment, Shape, ShownCategory, ShownChannel
 from waypost.api.template_shapes import LocaleShape, ProvenanceShape
 from waypost.kernel import ids
@@ -55,6 +56,7 @@ class VersionView(Shape):
     fallback_chain: list[str]
     variables_schema: JsonMap | None
     samples: dict[str, JsonMap]
+    files: list[FileView]
     created_at: Moment
     published_at: Annotated[Moment, Meta(description="When it was last published.")] | None
 
@@ -112,6 +114,7 @@ def _fields(version: Version) -> dict[str, Any]:
         "fallback_chain": list(written.fallback_chain),
         "variables_schema": written.variables_schema,
         "samples": dict(written.samples),
+        "files": show_files(written.files),
         "created_at": version.created_at,
         "published_at": version.published_at,
     }
