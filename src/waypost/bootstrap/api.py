@@ -47,6 +47,7 @@ from waypost.notifications.cancel import Cancel
 from waypost.notifications.desk import Notifications
 from waypost.notifications.read import Reader
 from waypost.settings import Settings
+from waypost.submission.accept import AcceptMail
 from waypost.templates.versions import Versions
 from waypost.tenants.access import Access
 from waypost.tenants.accounts import Tenants
@@ -186,6 +187,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             ),
             limits=LimitDesk(store=PgLimits(), audit=audit, clock=clock),
             inbox=inbox,
+            submission=AcceptMail(reader=renderer, submit=traced, work=work),
             readiness=readiness,
             mailbox=Mailbox(store=PgMailboxStore(), keyring=keyring) if settings.catchall_port else None,
         )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from waypost.outbox.desk import Webhooks
     from waypost.recipients.desk import RecipientDesk
     from waypost.recipients.records import Recipients
+    from waypost.submission.accept import AcceptMail
     from waypost.suppression.desk import SuppressionDesk
     from waypost.templates.desk import Templates
     from waypost.tenants.access import Access
@@ -57,6 +58,7 @@ class App:
     webhooks: "Webhooks"
     events: "EventDesk"
     inbox: "InboxDesk"
+    submission: "AcceptMail"
     readiness: "Readiness"
     tracer: "Tracer | None" = None
     """Only where traces are configured."""

@@ -10,7 +10,7 @@ import typer
 from waypost.settings import Setting, Settings, load, table
 
 _PLACES: Final = ("data_dir", "config")
-_KEYED: Final = frozenset({"api", "database", "mail", "worker"})
+_KEYED: Final = frozenset({"api", "database", "mail", "smtp-in", "worker"})
 
 
 def settable(*groups: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

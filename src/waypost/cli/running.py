@@ -8,7 +8,7 @@ from waypost.cli.options import hand_over, settable
 from waypost.settings import Settings, table
 
 
-@settable("api", "database", "mail", "worker", "relay", "log")
+@settable("api", "database", "mail", "smtp-in", "worker", "crew", "relay", "log")
 def up(settings: Settings) -> None:
     """Start everything on this machine: database, API, worker and a catch-all mailbox. Ctrl-C stops it."""
     hand_over("waypost.cli.supervisor", settings)
@@ -20,10 +20,16 @@ def api(settings: Settings) -> None:
     hand_over("waypost.api", settings)
 
 
-@settable("database", "mail", "worker", "relay", "log")
+@settable("database", "mail", "worker", "crew", "relay", "log")
 def worker(settings: Settings) -> None:
-    """Run one worker process on a database that is ready (see `migrate`)."""
-    hand_over("waypost.workers", settings)
+    """Run a worker on a database that is ready (see `migrate`); with --processes, several that are kept alive."""
+    hand_over("waypost.workers" if settings.processes == "1" else "waypost.cli.supervisor.crew", settings)
+
+
+@settable("database", "mail", "smtp-in", "log")
+def smtp(settings: Settings) -> None:
+    """Take mail over SMTP from software that knows no HTTP, on a database that is ready (see `migrate`)."""
+    hand_over("waypost.smtp", settings)
 
 
 @settable("database", "relay", "worker", "log")

@@ -2,15 +2,20 @@
 
 import re
 from collections.abc import Callable
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 HIGHEST_PORT: Final = 65_535
+_MOST_PROCESSES: Final = 256
 _LABEL: Final = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _DOMAIN: Final = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(\.{_LABEL})*")
 _MAIL_ADDRESS: Final = re.compile(r"(?:[^<>\"\\,;:@]{1,100} <[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)")
+_NAME_SERVER: Final = re.compile(
+    r"\[(?P<host6>[0-9a-fA-F:]+)\](?::(?P<port6>[0-9]{1,5}))?|"
+    r"(?P<host>[0-9.]+(?=[:]|\Z)|[0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*)(?::(?P<port>[0-9]{1,5}))?"
+)
 _DURATION: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m|h)?")
 _UNITS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -62,6 +67,12 @@ def whole(least: int, most: int) -> Callable[[str], int]:
 port = whole(0, HIGHEST_PORT)
 
 
+def processes(value: str) -> str:
+    if value.lower() != "auto" and not (re.fullmatch(r"[0-9]{1,3}", value) and 1 <= int(value) <= _MOST_PROCESSES):
+        raise ValueError(f"must be `auto` or a whole number from 1 to {_MOST_PROCESSES}")
+    return value.lower()
+
+
 def seconds(least: float, most: float) -> Callable[[str], float]:
     def read(value: str) -> float:
         match = _DURATION.fullmatch(value)
@@ -99,6 +110,21 @@ def networks(value: str) -> tuple[str, ...]:
         return tuple(str(ip_network(one.strip())) for one in value.split(",") if one.strip())
     except ValueError:
         raise ValueError("must be networks like 10.0.0.0/8, separated by commas") from None
+
+
+def name_servers(value: str) -> tuple[str, ...]:
+    return tuple(_name_server(one.strip()) for one in value.split(",") if one.strip())
+
+
+def _name_server(value: str) -> str:
+    match = _NAME_SERVER.fullmatch(value)
+    try:
+        if match is None or not 1 <= int(match["port"] or match["port6"] or 53) <= HIGHEST_PORT:
+            raise ValueError
+        ip_address(match["host"] or match["host6"])
+    except ValueError:
+        raise ValueError("must be addresses like 192.0.2.1 or 192.0.2.1:5353, separated by commas") from None
+    return value
 
 
 def web_url(value: str) -> str:

@@ -50,6 +50,8 @@ _PLACE: Final = "place"
 _API: Final = "api"
 _DATABASE: Final = "database"
 _MAIL: Final = "mail"
+_SMTP_IN: Final = "smtp-in"
+_CREW: Final = "crew"
 _WORKER: Final = "worker"
 _RELAY: Final = "relay"
 _LOG: Final = "log"
@@ -148,6 +150,33 @@ class Settings:
     smtp_connections: Annotated[
         int, About(_MAIL, readers.whole(1, 500), "How many connections to one mail server a worker opens at most.")
     ] = 20
+    attachment_bytes: Annotated[
+        int, About(_MAIL, readers.whole(1_000, 25_000_000), "The largest file that may go along with a message.")
+    ] = 10_485_760
+    attachments_bytes: Annotated[
+        int, About(_MAIL, readers.whole(1_000, 35_000_000), "The most that all files of a message may have together.")
+    ] = 20_971_520
+    dns_servers: Annotated[
+        tuple[str, ...],
+        About(
+            _MAIL,
+            readers.name_servers,
+            "Addresses of the name servers that are asked about domains, separated by commas.",
+            "those of this host",
+        ),
+    ] = ()
+    spf_include: Annotated[
+        str | None,
+        About(_MAIL, readers.domain, "The name that tenants include in their SPF records.", "SPF is read only"),
+    ] = None
+    return_path_host: Annotated[
+        str | None,
+        About(_MAIL, readers.domain, "Where tenants' return-path domains lead.", "WAYPOST_MESSAGE_DOMAIN"),
+    ] = None
+    tracking_host: Annotated[
+        str | None,
+        About(_MAIL, readers.domain, "Where tenants' tracking domains lead.", "the host of WAYPOST_PUBLIC_URL"),
+    ] = None
     catchall_port: Annotated[
         int, About(_MAIL, readers.port, "The SMTP port of the catch-all mailbox; 0 takes any free one.")
     ] = 0
@@ -158,6 +187,47 @@ class Settings:
         "Waypost <hello@waypost.localhost>"
     )
 
+    smtp_in_port: Annotated[
+        int | None,
+        About(
+            _SMTP_IN,
+            readers.port,
+            "The port on which software may submit mail, with STARTTLS where there is a certificate.",
+            "none",
+        ),
+    ] = None
+    smtp_in_tls_port: Annotated[
+        int | None,
+        About(_SMTP_IN, readers.port, "The same with TLS from the first byte.", "none"),
+    ] = None
+    smtp_in_host: Annotated[str, About(_SMTP_IN, readers.text, "The address that both listen on.")] = "127.0.0.1"
+    smtp_in_certificate: Annotated[
+        Path | None,
+        About(_SMTP_IN, readers.path, "A PEM file with the certificate and its chain.", "only this machine may submit"),
+    ] = None
+    smtp_in_key: Annotated[
+        Path | None, About(_SMTP_IN, readers.path, "A PEM file with its key.", "in the certificate's file")
+    ] = None
+    smtp_in_bytes: Annotated[
+        int, About(_SMTP_IN, readers.whole(65_536, 20_971_520), "How large a submitted mail may be.")
+    ] = 10_485_760
+    smtp_in_recipients: Annotated[
+        int, About(_SMTP_IN, readers.whole(1, 1_000), "How many recipients a submitted mail may have.")
+    ] = 100
+    smtp_in_connections: Annotated[
+        int, About(_SMTP_IN, readers.whole(1, 500), "How many connections one address may have open.")
+    ] = 20
+    smtp_in_metrics_port: Annotated[
+        int | None,
+        About(_SMTP_IN, readers.port, "The port of its /metrics; 0 takes any free one.", "the API's port + 4"),
+    ] = None
+
+    processes: Annotated[
+        str,
+        About(
+            _CREW, readers.processes, "How many worker processes to run on this machine; `auto` is one for each core."
+        ),
+    ] = "1"
     worker_metrics_port: Annotated[
         int | None,
         About(_WORKER, readers.port, "The port of the worker's /metrics; 0 takes any free one.", "the API's port + 2"),
@@ -281,6 +351,15 @@ class Settings:
     def worker_port(self) -> int:
         """The port of the worker's metrics: it has no other."""
         return self._beside(2) if self.worker_metrics_port is None else self.worker_metrics_port
+
+    @property
+    def smtp_metrics_port(self) -> int:
+        return self._beside(4) if self.smtp_in_metrics_port is None else self.smtp_in_metrics_port
+
+    @property
+    def takes_mail(self) -> bool:
+        """Whether software may submit mail over SMTP."""
+        return self.smtp_in_port is not None or self.smtp_in_tls_port is not None
 
     def _local(self, port: int) -> str:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 — read, not bound

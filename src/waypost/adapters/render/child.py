@@ -107,6 +107,11 @@ class _Workshop:
                 return wire.CheckReply(self._end_batch(), faults, sorted(mentioned))
             case wire.CompileAsk():
                 return self._compile(ask)
+            case wire.MailAsk():
+                letters = loaded(Equipment.LETTERS)
+                self._budget.begin_item(0, self._limits.compile_cpu_seconds)
+                mail = letters.read_mail(ask.content)
+                return wire.MailReply(self._end_batch(), mail)
             case wire.ValidateAsk():
                 self._budget.begin_item(0)
                 faults = self._schemas.validate(bytes(ask.schema), ask.variables)

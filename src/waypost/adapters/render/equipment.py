@@ -15,12 +15,15 @@ class Equipment(StrEnum):
     """The second template language."""
     PRESS = "press"
     """What makes HTML of MJML, markdown and CSS."""
+    LETTERS = "letters"
+    """What reads mail that others composed."""
 
 
 _MODULES: Final = {
     Equipment.WORDING: "waypost.adapters.render.wording",
     Equipment.LIQUID: "waypost.adapters.render.liquid_engine",
     Equipment.PRESS: "waypost.adapters.render.press",
+    Equipment.LETTERS: "waypost.adapters.render.mail_parse",
 }
 
 

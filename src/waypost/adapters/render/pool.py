@@ -20,6 +20,7 @@ from waypost.adapters.render.process import ProcessLost, RenderProcess
 from waypost.adapters.render.suspicion import Suspicion
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import FieldError
+from waypost.submission.model import ReadMail, UnreadMail
 from waypost.templates.model import Content, Fragment, JsonObject, LocaleSource, Profile
 from waypost.templates.ports import ContentReport, RenderedParts, RenderFailure, RenderJob
 
@@ -30,10 +31,14 @@ _MOST_WAITING: Final = 128
 _MOST_WAITING_IN_QUARANTINE: Final = 16
 _PRESS_LINGERS_SECONDS: Final = 10.0
 """A template has many locales, and its author looks at it after every change."""
+_FOR_CONTENT: Final = frozenset({Equipment.WORDING, Equipment.LIQUID, Equipment.PRESS})
+_FOR_MAIL: Final = frozenset({Equipment.LETTERS})
+_MAIL_LINGERS_SECONDS: Final = 30.0
 
 _check_decoder: Final = msgspec.msgpack.Decoder(wire.CheckReply)
 _compile_decoder: Final = msgspec.msgpack.Decoder(wire.CompileReply)
 _schema_decoder: Final = msgspec.msgpack.Decoder(wire.SchemaReply)
+_mail_decoder: Final = msgspec.msgpack.Decoder(wire.MailReply)
 
 
 class RenderPool:
@@ -46,8 +51,16 @@ class RenderPool:
             size=1,
             keep_idle=False,
             most_waiting_of_one=_MOST_WAITING_IN_QUARANTINE,
-            equipment=frozenset(Equipment),
+            equipment=_FOR_CONTENT,
             linger_seconds=_PRESS_LINGERS_SECONDS,
+        )
+        self._letters = Lane(
+            self._limits,
+            size=1,
+            keep_idle=False,
+            most_waiting_of_one=_MOST_WAITING,
+            equipment=_FOR_MAIL,
+            linger_seconds=_MAIL_LINGERS_SECONDS,
         )
         self._suspicion = Suspicion(clock)
 
@@ -137,7 +150,20 @@ class RenderPool:
             return [_schema_loss(lost)]
         return _field_errors(answer.faults)
 
+    async def read_mail(self, tenant_id: str, content: bytes) -> ReadMail | UnreadMail:
+        """Implements `submission.ports.MailReader`."""
+        request = wire.frame(wire.MailAsk(content))
+        if len(request) > self._limits.frame_bytes:
+            return UnreadMail(code="too_large", message="The mail is too large.")
+        try:
+            return (await self._ask(self._letters, tenant_id, request, _mail_decoder)).mail
+        except ProcessLost as lost:
+            if lost.kind == "timeout":
+                return UnreadMail(code="mail_timeout", message="The mail takes too long to read.")
+            return UnreadMail(code="mail_crashed", message="The mail needs too much memory to be read.")
+
     async def close(self) -> None:
+        await self._letters.close()
         await self._main.close()
         await self._quarantine.close()
         await self._press.close()
@@ -166,7 +192,7 @@ class RenderPool:
         except ProcessLost as lost:
             if lost.certain or lost.kind == "timeout":
                 raise
-        return await (lane if lane is self._press else self._quarantine).use(who, exchange)
+        return await (self._quarantine if lane is self._main else lane).use(who, exchange)
 
 
 def _framed(ask: wire.Ask, limits: RenderLimits) -> bytearray | None:

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from waypost.adapters.render.limits import RenderLimits
+from waypost.submission.model import ReadMail, UnreadMail
 from waypost.templates.model import Content, Fragment, LocaleSource, Profile
 from waypost.templates.ports import Instrument, MailHead, RenderedParts
 
@@ -90,7 +91,13 @@ class CompileAsk(msgspec.Struct, array_like=True, frozen=True, tag=6):
     fragments: dict[str, Fragment]
 
 
-Ask = RenderAsk | ComposeAsk | CheckAsk | ValidateAsk | CheckSchemaAsk | CompileAsk
+class MailAsk(msgspec.Struct, array_like=True, frozen=True, tag=7):
+    """A mail that somebody submitted."""
+
+    content: bytes
+
+
+Ask = RenderAsk | ComposeAsk | CheckAsk | ValidateAsk | CheckSchemaAsk | CompileAsk | MailAsk
 
 
 class Failed(msgspec.Struct, array_like=True, frozen=True, tag=2):
@@ -146,7 +153,12 @@ class SchemaReply(msgspec.Struct, array_like=True, frozen=True):
     faults: list[Fault]
 
 
-Reply = RenderReply | ComposeReply | CheckReply | CompileReply | SchemaReply
+class MailReply(msgspec.Struct, array_like=True, frozen=True):
+    toll: Toll
+    mail: ReadMail | UnreadMail
+
+
+Reply = RenderReply | ComposeReply | CheckReply | CompileReply | SchemaReply | MailReply
 
 
 class Start(msgspec.Struct, array_like=True, frozen=True):

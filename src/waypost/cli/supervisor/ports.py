@@ -22,7 +22,23 @@ def claim_ports(settings: Settings) -> Settings:
         ),
         live_port=_beside(chosen.host, chosen.api_live_port, settings.live_port, "--live-port"),
         catchall_port=claim_port(LOOPBACK, settings.catchall_port, "--catchall-port"),
+        **_for_mail(settings, chosen),
     )
+
+
+def _for_mail(settings: Settings, chosen: Settings) -> dict[str, int]:
+    """Only where mail is taken."""
+    if not settings.takes_mail:
+        return {}
+    metrics = _beside(
+        chosen.metrics_host, chosen.smtp_metrics_port, settings.smtp_in_metrics_port, "--smtp-in-metrics-port"
+    )
+    claimed = {"smtp_in_metrics_port": metrics}
+    if settings.smtp_in_port is not None:
+        claimed["smtp_in_port"] = claim_port(settings.smtp_in_host, settings.smtp_in_port, "--smtp-in-port")
+    if settings.smtp_in_tls_port is not None:
+        claimed["smtp_in_tls_port"] = claim_port(settings.smtp_in_host, settings.smtp_in_tls_port, "--smtp-in-tls-port")
+    return claimed
 
 
 def _beside(host: str, port: int, asked: int | None, option: str) -> int:

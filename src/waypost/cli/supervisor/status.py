@@ -27,6 +27,7 @@ class StatusFile:
             "metrics_port": self._settings.api_metrics_port,
             "worker_metrics_port": self._settings.worker_port,
             "catchall_port": self._settings.catchall_port,
+            "smtp_in_port": self._settings.smtp_in_port,
             "database_host": self._database.socket_directory,
         }
         fresh = self._path.with_name(f".{NAME}")

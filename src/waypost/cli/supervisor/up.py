@@ -16,6 +16,7 @@ from waypost.cli.supervisor.nursery import Nursery, open_nursery
 from waypost.cli.supervisor.ports import claim_ports
 from waypost.cli.supervisor.status import StatusFile
 from waypost.cli.supervisor.stopping import Stop
+from waypost.cli.supervisor.workers import worker_settings
 from waypost.kernel.clock import SystemClock
 from waypost.kernel.errors import Unavailable, WaypostError
 from waypost.settings import Settings, load
@@ -59,7 +60,20 @@ async def _up(settings: Settings, nursery: Nursery | None) -> None:
 async def _run(settings: Settings, database: Database, stop: Stop, spawn: Spawn) -> None:
     clock = SystemClock()
     api = Child("API", "waypost.api", environment.of_api(settings, database), clock=clock, spawn=spawn)
-    worker = Child("worker", "waypost.workers", environment.of_worker(settings, database), clock=clock, spawn=spawn)
+    workers = [
+        Child(
+            f"worker {number}" if number > 1 else "worker",
+            "waypost.workers",
+            environment.of_worker(own, database),
+            clock=clock,
+            spawn=spawn,
+        )
+        for number, own in enumerate(worker_settings(settings), 1)
+    ]
+    lasting = [api, *workers]
+    if settings.takes_mail:
+        in_front = environment.of_api(settings, database)
+        lasting.append(Child("SMTP", "waypost.smtp", in_front, clock=clock, spawn=spawn))
     greeting = Child(
         "greeting",
         "waypost.cli.supervisor.greeting",
@@ -67,15 +81,14 @@ async def _run(settings: Settings, database: Database, stop: Stop, spawn: Spawn)
         clock=clock,
         spawn=spawn_afresh,
     )
-    everyone = (api, worker, greeting)
-    status = StatusFile(settings, database, (api, worker))
+    everyone = (*lasting, greeting)
+    status = StatusFile(settings, database, lasting)
     stop.when_impatient(lambda: [child.kill() for child in everyone])
     try:
         for child in everyone:
             await child.start()
         tasks = [
-            asyncio.create_task(api.keep_alive(status.write)),
-            asyncio.create_task(worker.keep_alive(status.write)),
+            *(asyncio.create_task(child.keep_alive(status.write)) for child in lasting),
             asyncio.create_task(greeting.run_once()),
             asyncio.create_task(_keep_database(database)),
         ]
