@@ -49,6 +49,8 @@ def job_view(job: Job) -> JobView:
 def _links(job: Job, shown: str) -> dict[str, str]:
     if job.state.has_ended and job.files_until is None:
         return {}
+    if job.kind is JobKind.REDRIVE:
+        return {}
     if job.kind is JobKind.IMPORT:
         return {JobFile.REPORT.value: f"/v1/imports/{shown}/report"}
     return {"file": f"/v1/exports/{shown}/file"} if job.state is JobState.FINISHED else {}

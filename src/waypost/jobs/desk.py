@@ -17,7 +17,11 @@ from waypost.tenants.audit import Audit
 FILES_KEPT: Final = timedelta(days=7)
 """Reports of imports; a kind may keep its files for less."""
 _LISTING: Final = "jobs"
-_NEEDED: Final = {JobKind.IMPORT: Permission.RECIPIENTS_WRITE, JobKind.EXPORT: Permission.RECIPIENTS_EXPORT}
+_NEEDED: Final = {
+    JobKind.IMPORT: Permission.RECIPIENTS_WRITE,
+    JobKind.EXPORT: Permission.RECIPIENTS_EXPORT,
+    JobKind.REDRIVE: Permission.OPERATIONS_WRITE,
+}
 
 
 class Jobs:

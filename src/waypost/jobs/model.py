@@ -13,6 +13,7 @@ from waypost.kernel.jsontypes import JsonObject
 class JobKind(StrEnum):
     IMPORT = "import"
     EXPORT = "export"
+    REDRIVE = "redrive"
 
     @property
     def unit(self) -> str:

@@ -28,7 +28,7 @@ _TURN: Final = 5.0
 _MOST_FAILURES: Final = 5
 _AT_ONCE: Final = 20
 RESULTS_KEPT: Final = timedelta(hours=24)
-_KEPT: Final = {JobKind.IMPORT: FILES_KEPT, JobKind.EXPORT: RESULTS_KEPT}
+_KEPT: Final = {JobKind.IMPORT: FILES_KEPT, JobKind.EXPORT: RESULTS_KEPT, JobKind.REDRIVE: timedelta(0)}
 
 
 class JobRunner:

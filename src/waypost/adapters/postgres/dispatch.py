@@ -80,7 +80,7 @@ class PgDispatch:
             async with self._settlements.use() as connection:
                 if not rows.rest:
                     return {row["id"] for row in await connection.fetch(_SQL["settle"], *arguments)}
-                delivered: list[tuple[UUID, UUID]] = []
+                delivered: list[tuple[str, UUID, UUID]] = []
                 async with connection.transaction():
                     lost = {row["id"] for row in await connection.fetch(_SQL["settle"], *arguments)}
                     for tenant_id, rest in rows.rest.items():
@@ -133,6 +133,20 @@ class PgDispatch:
                 [row.claims for row in held],
                 [account for _, account in rest.held],
             )
+        if rest.dead:
+            dead = rest.dead
+            await connection.execute(
+                _SQL["bury"],
+                tenant_id,
+                [row.id for row in dead],
+                dead[-1].id,
+                [row.reason.value for row in dead],
+                [row.detail for row in dead],
+                [row.attempts for row in dead],
+            )
+        for trouble, count in (("dead_letter", len(rest.dead)), ("in_doubt", len(rest.doubts))):
+            if count:
+                await connection.execute(_SQL["note_trouble"], tenant_id, trouble, count)
         if rest.ends:
             ids = [held.id for held, _ in rest.ends]
             states = [end.state for _, end in rest.ends]

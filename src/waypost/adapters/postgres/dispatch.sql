@@ -42,6 +42,28 @@ set status = ($4::smallint[])[width_bucket(m.id, $2::uuid[])], reason = ($5::tex
     secrets = null
 where m.tenant_id = $1 and m.id = any ($2::uuid[]) and m.id between ($2::uuid[])[1] and $3::uuid and m.status < 7
 
+-- name: bury
+-- tenant: row
+-- Ends that are dead letters, with what they are found by; before the end is stored, while the secrets are still there.
+insert into dead_letters (tenant_id, id, retention, at, reason, detail, channel, category, template_id, attempts, spent)
+select $1, m.id, m.retention, now(), ($4::text[])[width_bucket(m.id, $2::uuid[])],
+       ($5::text[])[width_bucket(m.id, $2::uuid[])], m.channel, m.category, v.template_id,
+       ($6::smallint[])[width_bucket(m.id, $2::uuid[])], m.secrets is not null
+from notifications m
+left join lateral (
+    select x.template_id from template_versions x
+    where x.tenant_id in ($1, '_platform') and x.id = m.version_id limit 1) v on true
+where m.tenant_id = $1 and m.id = any ($2::uuid[]) and m.id between ($2::uuid[])[1] and $3::uuid and m.status < 7
+on conflict (tenant_id, id) do update set at = excluded.at, reason = excluded.reason, detail = excluded.detail,
+    attempts = excluded.attempts, spent = excluded.spent
+
+-- name: note_trouble
+-- tenant: row
+-- So that many at once are noticed: a count for each five minutes.
+insert into trouble_counts as c (tenant_id, trouble, slot, count)
+values ($1, $2, date_bin('5 minutes', now(), '2000-01-01 00:00:00+00'), $3)
+on conflict (tenant_id, trouble, slot) do update set count = c.count + excluded.count
+
 -- name: forget_secrets
 -- tenant: row
 -- What was sent needs its one-time secrets no more.

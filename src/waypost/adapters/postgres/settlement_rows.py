@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from waypost.channels.model import Outcome, OutcomeKind
+from waypost.delivery.dead_letter_model import DeadLetterReason, dead_letter_of
 from waypost.delivery.model import (
     Bounced,
     Claimed,
@@ -46,6 +47,16 @@ class WrittenNote:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadRow:
+    """An end that is a dead letter."""
+
+    id: UUID
+    reason: DeadLetterReason
+    detail: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rest:
     """What a tenant's settlements need besides closing attempts. Sorted by notification."""
 
@@ -53,6 +64,9 @@ class Rest:
     held: list[tuple[QueueRow, UUID | None]] = field(default_factory=list[tuple[QueueRow, UUID | None]])
     """Rows to be put aside, and the account they wait for."""
     ends: list[tuple[Held, End]] = field(default_factory=list[tuple[Held, End]])
+    dead: list["DeadRow"] = field(default_factory=list["DeadRow"])
+    doubts: list[UUID] = field(default_factory=list[UUID])
+    """Nobody knows whether these went out."""
     spent: list[UUID] = field(default_factory=list[UUID])
     notes: list[tuple[Held, WrittenNote]] = field(default_factory=list[tuple[Held, WrittenNote]])
     bounces: list[tuple[UUID, Bounced]] = field(default_factory=list[tuple[UUID, Bounced]])
@@ -66,6 +80,8 @@ class Rest:
             again=[row for row in self.again if row.id not in lost],
             held=[(row, account) for row, account in self.held if row.id not in lost],
             ends=[(held, end) for held, end in self.ends if held.id not in lost],
+            dead=[row for row in self.dead if row.id not in lost],
+            doubts=[one for one in self.doubts if one not in lost],
             spent=[one for one in self.spent if one not in lost],
             notes=[(held, note) for held, note in self.notes if held.id not in lost],
             bounces=[(one, bounced) for one, bounced in self.bounces if one not in lost],
@@ -152,6 +168,11 @@ def _is_plain(row: Settlement) -> bool:
 
 
 def _add_to_rest(rest: Rest, row: Settlement) -> None:
+    if isinstance(row, Closed) and row.outcome.kind is OutcomeKind.IN_DOUBT:
+        rest.doubts.append(row.held.id)
+    if (reason := dead_letter_of(row)) is not None and not isinstance(row, Returned) and row.end is not None:
+        made = row.held.n if isinstance(row, Closed) else row.held.n - 1
+        rest.dead.append(DeadRow(row.held.id, reason, row.end.reason, made))
     if isinstance(row, Closed) and row.copy is not None:
         rest.copies.append((row.held.id, row.copy))
     match row:

@@ -147,10 +147,10 @@ grant select (ids) on claims to waypost_resolver;
 
 grant select, insert, update, delete on pauses to waypost_api;
 grant select, update, delete on pauses to waypost_worker;
-grant select, insert, delete on dead_letters to waypost_worker;
+grant select, insert, update, delete on dead_letters to waypost_worker;
 grant select, delete on dead_letters to waypost_api;
--- Rows of dead letters are never updated; the right to is what FOR UPDATE asks for.
-grant update (spent) on dead_letters to waypost_api, waypost_worker;
+-- The right to update is what FOR UPDATE asks for.
+grant update (spent) on dead_letters to waypost_api;
 -- A message that is sent again may get more time for it.
 grant update (expires_at) on notifications to waypost_api, waypost_worker;
 -- Pauses put rows aside and bring them back.
