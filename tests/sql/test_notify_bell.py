@@ -9,9 +9,10 @@ import asyncpg
 import pytest
 from tests.database_peer import dying_database
 
-from waypost.adapters.postgres.inbox_bell import PgInboxBell, PgInboxEar
+from waypost.adapters.postgres.inbox_bell import PgInboxEar, PgInboxRinger
 from waypost.adapters.postgres.notify import CHANNEL, Bell, Listener
 from waypost.adapters.postgres.work import PgWork
+from waypost.inbox.bell import GatheringBell, Word
 from waypost.kernel.clock import VirtualClock
 
 Connect = Callable[..., Awaitable[asyncpg.Connection]]
@@ -195,8 +196,8 @@ async def test_a_farewell_that_crosses_the_first_question_breaks_neither(clock: 
 
 async def test_a_farewell_that_crosses_the_first_question_leaves_the_inbox_ringing(clock: WatchedClock):
     async with dying_database() as dying:
-        bell = PgInboxBell(dying, clock)
-        bell.owe(["one"])
+        bell = GatheringBell(PgInboxRinger(dying), clock)
+        bell.owe([Word("one", "acme")])
         await bell.close()
         gaps: list[object] = []
         ear = asyncio.create_task(PgInboxEar(dying, clock).listen(gaps.append))

@@ -4,16 +4,23 @@ import asyncio
 import base64
 import json
 import os
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from prometheus_client import CollectorRegistry
+from redis.asyncio import Redis
+from tests.peers import free_port, redis_command, running
 
+from waypost.api.app import create_app
 from waypost.api.live.app import LiveApp, live_app
 from waypost.api.live.metrics import LiveMetrics
+from waypost.bootstrap.api import open_app
+from waypost.settings.readers import Secret
 
 PATH = "/v1/me/inboxes/main/stream"
 Serving = Callable[..., AbstractAsyncContextManager[int]]
@@ -207,6 +214,51 @@ async def test_another_process_is_told_too(app: Any, acme: Any, token: str, serv
             await one_app.close()
 
 
+async def test_by_redis_those_processes_hear_where_somebody_is_connected(
+    app: Any, acme: Any, token: str, serving: Serving, redis_server: str
+) -> None:
+    """Two whole processes over one database and one Redis: the one tells, both follow."""
+    settings = replace(app.settings, fanout=Secret(redis_server))
+    redis = Redis.from_url(redis_server)
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(redis.aclose)
+        apps = [await stack.enter_async_context(open_app(settings)) for _ in range(2)]
+        lives = [live_app(one, LiveMetrics(CollectorRegistry())) for one in apps]
+        for live in lives:
+            stack.push_async_callback(live.close)
+        ports = [await stack.enter_async_context(serving(live, websockets=True)) for live in lives]
+        transport = httpx.ASGITransport(create_app(apps[0]))
+        client = await stack.enter_async_context(httpx.AsyncClient(transport=transport, base_url="http://waypost"))
+        teller = replace(acme, client=client, app=apps[0])
+        async with follow(ports[0], token) as here, follow(ports[1], token) as there:
+            for stream in (here, there):
+                await stream.until("counts")
+            (route,) = await _until(lambda: redis.keys("notif:ws:acme:*"), bool)
+            await _until(lambda: redis.scard(route), lambda processes: processes == 2)
+            await post(teller, "Jane's", "jane")
+            await post(teller, "Everyone's")
+            for stream in (here, there):
+                assert {(await stream.until("message"))["title"] for _ in range(2)} == {"Jane's", "Everyone's"}
+        await _until(lambda: redis.exists(route), lambda there: not there)
+
+
+async def test_a_redis_that_went_away_costs_time_only(
+    app: Any, acme: Any, token: str, serving: Serving, tmp_path: Path
+) -> None:
+    port = free_port()
+    settings = replace(app.settings, fanout=Secret(f"redis://127.0.0.1:{port}/0"))
+    async with open_app(settings) as fanned:
+        live = live_app(fanned, LiveMetrics(CollectorRegistry()))
+        try:
+            async with serving(live, websockets=True) as at, follow(at, token) as stream:
+                await stream.until("counts")
+                await post(acme, "While it was away", "jane")
+                async with running(redis_command(tmp_path, port), port):
+                    assert (await stream.until("message"))["title"] == "While it was away"
+        finally:
+            await live.close()
+
+
 async def test_no_more_streams_than_there_is_room_for(app: Any, acme: Any, token: str, serving: Serving) -> None:
     small = replace(app, settings=replace(app.settings, streams_per_address=2, streams=3))
     live = live_app(small, LiveMetrics(CollectorRegistry()))
@@ -289,3 +341,10 @@ async def test_heartbeats_come_while_nothing_happens(acme: Any, token: str, live
                 one.wake.set()
         async with asyncio.timeout(20):
             await stream.reader.readuntil(b": still here")
+
+
+async def _until(ask: Callable[[], Awaitable[Any]], fits: Callable[[Any], bool]) -> Any:
+    async with asyncio.timeout(30):
+        while not fits(answer := await ask()):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    return answer

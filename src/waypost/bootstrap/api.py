@@ -5,12 +5,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from prometheus_client import CollectorRegistry
 
+from waypost.adapters.objects.folder import ObjectFolder
 from waypost.adapters.postgres.activity import PgActivity
 from waypost.adapters.postgres.audit import PgAuditStore
+from waypost.adapters.postgres.blobs import PgForgetFiles
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.forget_timers import PgForgetTimers
 from waypost.adapters.postgres.idempotency import PgIdempotencyStore
-from waypost.adapters.postgres.inbox_bell import PgInboxBell, PgInboxEar
 from waypost.adapters.postgres.limits import PgLimits
 from waypost.adapters.postgres.mailbox import PgMailboxStore
 from waypost.adapters.postgres.notifications import PgNotifications
@@ -26,10 +27,11 @@ from waypost.bootstrap.app import App
 from waypost.bootstrap.clock_sync import database_clock
 from waypost.bootstrap.consent import everywhere_of, join_preferences, join_suppressions, join_wishes
 from waypost.bootstrap.database import api_url
+from waypost.bootstrap.domains import book_of, join_domains, places_of
 from waypost.bootstrap.event_metrics import EventMetrics
 from waypost.bootstrap.events import join_events
 from waypost.bootstrap.identity import identity_of
-from waypost.bootstrap.inbox import join_inbox
+from waypost.bootstrap.inbox import inbox_bell_of, inbox_ear_of, join_heirs, join_inbox
 from waypost.bootstrap.jobs import join_jobs
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.recipients import join_recipients
@@ -38,8 +40,10 @@ from waypost.bootstrap.submitting import join_submit
 from waypost.bootstrap.templates import templates_of
 from waypost.bootstrap.traced import TracedSubmit
 from waypost.bootstrap.tracing import tracing_of
+from waypost.bootstrap.tracking import join_visits, tracking_log
 from waypost.bootstrap.webhooks import webhooks_of
 from waypost.delivery.limit_desk import LimitDesk
+from waypost.kernel.attachments import FileLimits
 from waypost.mailbox.read import Mailbox
 from waypost.notifications.activity import ActivityReader
 from waypost.notifications.bulk import SubmitBulk
@@ -71,7 +75,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
         clock = await stack.enter_async_context(database_clock(pool))
         bell = Bell(dsn, clock)
         stack.push_async_callback(bell.close)
-        inbox_bell = PgInboxBell(dsn, clock)
+        inbox_bell = inbox_bell_of(settings, dsn, clock)
         stack.push_async_callback(inbox_bell.close)
         renderer = RenderPool(clock=clock)
         stack.push_async_callback(renderer.close)
@@ -92,7 +96,11 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             versions=versions,
             renderer=renderer,
             identity=identity_of(settings),
+            tracking=tracking_log(keyring),
         )
+        visits, recorder = join_visits(work=work, tenants=tenants, keyring=keyring, registry=registry, clock=clock)
+        stack.push_async_callback(recorder.close)
+        book = book_of(clock)
         joined = join_submit(
             versions=versions,
             renderer=renderer,
@@ -100,6 +108,10 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             delivery=delivery,
             telemetry=SubmitMetrics(registry),
             clock=clock,
+            book=book,
+            default_address=places_of(settings).default_address,
+            objects=ObjectFolder(settings.data_dir / "objects"),
+            file_limits=FileLimits(each=settings.attachment_bytes, together=settings.attachments_bytes),
         )
         submit, people = joined.submit, joined.people
         preferences = join_preferences(keyring=keyring, audit=audit, clock=clock)
@@ -107,7 +119,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             work=work,
             keyring=keyring,
             bell=inbox_bell,
-            ear=PgInboxEar(dsn, clock),
+            ear=inbox_ear_of(settings, dsn, clock),
             escalations=joined.escalations,
             audit=audit,
             clock=clock,
@@ -118,8 +130,8 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             audit=audit,
             clock=clock,
             delivery=delivery,
-            also_merge=[preferences.joining],
-            also_forget=[preferences.joining, inbox.feed, PgForgetTimers(clock)],
+            also_merge=[preferences.joining, join_heirs(keyring=keyring, bell=inbox_bell)],
+            also_forget=[preferences.joining, inbox.feed, PgForgetTimers(clock), PgForgetFiles()],
         )
         jobs = join_jobs(work=work, keyring=keyring, audit=audit, clock=clock)
         suppressions = join_suppressions(keyring=keyring, audit=audit, clock=clock)
@@ -175,6 +187,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
                 cancel=Cancel(store=notifications, delivery=delivery, reader=reader),
                 activity=ActivityReader(store=PgActivity(), clock=clock),
             ),
+            domains=join_domains(settings, keyring=keyring, audit=audit, book=book, clock=clock),
             webhooks=webhooks_of(settings, keyring=keyring, audit=audit, clock=clock),
             events=join_events(
                 joined=joined,
@@ -188,6 +201,7 @@ async def open_app(settings: Settings, registry: CollectorRegistry | None = None
             limits=LimitDesk(store=PgLimits(), audit=audit, clock=clock),
             inbox=inbox,
             submission=AcceptMail(reader=renderer, submit=traced, work=work),
+            visits=visits,
             readiness=readiness,
             mailbox=Mailbox(store=PgMailboxStore(), keyring=keyring) if settings.catchall_port else None,
         )

@@ -10,10 +10,11 @@ from prometheus_client import CollectorRegistry
 
 from waypost.adapters.journal.shelf import Shelf
 from waypost.adapters.journal.writer import JournalFile
+from waypost.adapters.postgres.audit import PgAuditStore
 from waypost.adapters.postgres.batches import PgBatchBoard
+from waypost.adapters.postgres.blobs import PgBlobs
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.dispatch import PgDispatch
-from waypost.adapters.postgres.inbox_bell import PgInboxBell
 from waypost.adapters.postgres.inbox_delivery import PgInboxDelivery
 from waypost.adapters.postgres.inbox_upkeep import PgInboxUpkeep
 from waypost.adapters.postgres.limits import PgLimits
@@ -33,14 +34,17 @@ from waypost.adapters.vault.masterkey import open_master_key
 from waypost.bootstrap.clock_sync import database_clock
 from waypost.bootstrap.consent import links_of
 from waypost.bootstrap.database import worker_url
+from waypost.bootstrap.domains import outgoing_of, recheck_of
 from waypost.bootstrap.event_chores import open_event_chores
 from waypost.bootstrap.identity import identity_of
+from waypost.bootstrap.inbox import inbox_bell_of
 from waypost.bootstrap.jobs import join_job_runner
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.relay import CONNECTIONS, open_relay
 from waypost.bootstrap.senders import TenantSenders
 from waypost.bootstrap.traced import TracedComposer, TracedDispatch
 from waypost.bootstrap.tracing import tracing_of
+from waypost.bootstrap.tracking import instruments_of
 from waypost.delivery.dispatch import Dispatcher, DispatchParts
 from waypost.delivery.gatekeeper import Gatekeeper
 from waypost.delivery.lease import Lease
@@ -52,12 +56,15 @@ from waypost.delivery.strays import Strays
 from waypost.delivery.upkeep import Chore, Upkeep
 from waypost.delivery.worker import Worker
 from waypost.inbox.sweep import Sweep
+from waypost.kernel.blobs import Blobs
 from waypost.kernel.ids import mint
 from waypost.notifications.compose import MailComposer
+from waypost.notifications.tails import Tails
 from waypost.outbox.ports import RelayTelemetry
 from waypost.outbox.relay import Relay
 from waypost.settings import Settings
 from waypost.templates.versions import Versions
+from waypost.tenants.audit import Audit
 from waypost.tenants.platform import verify_master_key
 
 _FOR_JOBS: Final = 1
@@ -122,7 +129,7 @@ async def open_worker(
         tracing = tracing_of(settings, "worker")
         if tracing is not None:
             stack.callback(tracing.close)
-        inbox_bell = PgInboxBell(dsn, clock)
+        inbox_bell = inbox_bell_of(settings, dsn, clock)
         stack.push_async_callback(inbox_bell.close)
         store = PgDispatch(
             claims=claims,
@@ -147,6 +154,9 @@ async def open_worker(
             renderer=renderer,
             identity=identity,
             links=links_of(settings),
+            instruments=instruments_of(settings, clock),
+            outgoing=outgoing_of(settings, work=work, keyring=keyring, clock=clock),
+            tails=Tails(work=work, blobs=Blobs(PgBlobs()), keyring=keyring),
             clock=clock,
         )
         parts = DispatchParts(
@@ -188,6 +198,8 @@ async def open_worker(
                 do=Sweep(work=work, store=PgInboxUpkeep(work), bell=inbox_bell, clock=clock),
             ),
         ]
+        recheck = recheck_of(settings, work=work, audit=Audit(PgAuditStore(), clock), clock=clock)
+        more.append(Chore(name="recheck_domains", every=60.0, do=recheck))
         more += await stack.enter_async_context(
             open_event_chores(
                 settings,

@@ -331,10 +331,16 @@ class Ringing:
     recipient_id: UUID | None = None
     is_public: bool = False
     is_gap: bool = False
-    """Something may have been missed: look at everything."""
+    """Something may have been missed, by this person where one is named: look at everything."""
 
 
 class InboxEar(Protocol):
+    def arrived(self, tenant_id: str, recipient_id: UUID) -> None:
+        """Somebody is connected to this process; once for each of their streams."""
+        ...
+
+    def left(self, tenant_id: str, recipient_id: UUID) -> None: ...
+
     async def listen(self, heard: Callable[[Ringing], None]) -> None:
         """Until cancelled."""
         ...

@@ -3,6 +3,7 @@
 Stores take the transaction as their first argument; only the adapter that made it knows what is inside.
 """
 
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -10,10 +11,20 @@ from typing import Protocol
 class Transaction:
     """An open transaction. `tenant_id` is what row level security lets it see."""
 
-    __slots__ = ("tenant_id",)
+    __slots__ = ("_after_commit", "tenant_id")
 
     def __init__(self, tenant_id: str) -> None:
         self.tenant_id = tenant_id
+        self._after_commit: list[Callable[[], None]] = []
+
+    def after_commit(self, callback: Callable[[], None]) -> None:
+        """Called once the commit is certain; never after a rollback or an unknown outcome."""
+        self._after_commit.append(callback)
+
+    def announce(self) -> None:
+        """For whoever has committed it."""
+        for callback in self._after_commit:
+            callback()
 
 
 class Work(Protocol):

@@ -141,6 +141,10 @@ def broker_urls(value: str) -> Secret:
     return Secret(value)
 
 
+def redis_url(value: str) -> Secret:
+    return Secret(_url(value, "redis", "rediss"))
+
+
 def mail_url(value: str) -> Secret:
     return Secret(_url(value, "smtp", "smtps"))
 

@@ -91,6 +91,15 @@ class Settings:
     streams_per_address: Annotated[int, About(_API, readers.whole(1, 100_000), "How many of them for one address.")] = (
         500
     )
+    fanout: Annotated[
+        Secret | None,
+        About(
+            _API,
+            readers.redis_url,
+            "A Redis by which processes tell one another which inbox streams have news: redis://host:6379/0.",
+            "the database",
+        ),
+    ] = None
     metrics_port: Annotated[
         int | None,
         About(_API, readers.port, "The port of the API's /metrics; 0 takes any free one.", "the API's port + 1"),

@@ -7,10 +7,10 @@ from uuid import UUID
 import msgspec
 
 from waypost.adapters.postgres.connection import Connection
-from waypost.adapters.postgres.inbox_bell import PgInboxBell
 from waypost.adapters.postgres.inbox_posts import deliver
 from waypost.adapters.postgres.queries import load
 from waypost.delivery.model import InboxCopy
+from waypost.inbox.bell import GatheringBell
 from waypost.inbox.model import DEFAULT_INBOX, InboxSettings
 from waypost.inbox.ports import Copy
 from waypost.inbox.rules import expiry
@@ -25,14 +25,14 @@ _ttl = msgspec.json.Decoder(dict[str, str])
 class PgInboxDelivery:
     """A message's id is its notification's, so putting it there twice is as good as once."""
 
-    def __init__(self, *, bell: PgInboxBell, clock: Clock) -> None:
+    def __init__(self, *, bell: GatheringBell, clock: Clock) -> None:
         self._bell = bell
         self._clock = clock
 
     async def deliver(
         self, connection: Connection, tenant_id: str, copies: Sequence[tuple[UUID, InboxCopy]]
-    ) -> Sequence[tuple[UUID, UUID]]:
-        """Says in which inboxes whose feed has changed, for `announce` once all of it is committed."""
+    ) -> Sequence[tuple[str, UUID, UUID]]:
+        """Says of which tenants in which inboxes whose feed has changed, for `announce` once all of it is committed."""
         now = self._clock.now()
         inbox_id, ttl, chosen = await self._inbox(connection, tenant_id)
         written = [
@@ -46,14 +46,14 @@ class PgInboxDelivery:
             for notification_id, copy in copies
         ]
         await deliver(connection, tenant_id, inbox_id, written, notifications=True)
-        return [(inbox_id, copy.recipient_id) for copy in written]
+        return [(tenant_id, inbox_id, copy.recipient_id) for copy in written]
 
-    def announce(self, places: Sequence[tuple[UUID, UUID]]) -> None:
-        people: dict[UUID, set[UUID]] = {}
-        for inbox_id, recipient_id in places:
-            people.setdefault(inbox_id, set()).add(recipient_id)
-        for inbox_id, recipients in people.items():
-            self._bell.owe_people(inbox_id, sorted(recipients))
+    def announce(self, places: Sequence[tuple[str, UUID, UUID]]) -> None:
+        people: dict[tuple[str, UUID], set[UUID]] = {}
+        for tenant_id, inbox_id, recipient_id in places:
+            people.setdefault((tenant_id, inbox_id), set()).add(recipient_id)
+        for (tenant_id, inbox_id), recipients in people.items():
+            self._bell.owe_people(tenant_id, inbox_id, sorted(recipients))
 
     async def _inbox(self, connection: Connection, tenant_id: str) -> tuple[UUID, dict[str, str], InboxSettings]:
         row = await connection.fetchrow(_SQL["inbox"], tenant_id, DEFAULT_INBOX)

@@ -1,6 +1,6 @@
 """The unit of work on PostgreSQL: a transaction in which row level security sees one tenant."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
@@ -13,20 +13,11 @@ _SQL: Final = load("work")
 
 
 class PgTransaction(Transaction):
-    __slots__ = ("_after_commit", "connection")
+    __slots__ = ("connection",)
 
     def __init__(self, tenant_id: str, connection: Connection) -> None:
         super().__init__(tenant_id)
         self.connection = connection
-        self._after_commit: list[Callable[[], None]] = []
-
-    def after_commit(self, callback: Callable[[], None]) -> None:
-        """Called once the commit is certain; never after a rollback or an unknown outcome."""
-        self._after_commit.append(callback)
-
-    def announce(self) -> None:
-        for callback in self._after_commit:
-            callback()
 
 
 def connection_of(tx: Transaction) -> Connection:

@@ -120,6 +120,7 @@ class Hub:
             self._rooms[position.inbox_id] = room
         room.people.setdefault(stream.visitor.recipient_id, set()).add(stream)
         self.open += 1
+        self._app.inbox.ear.arrived(stream.visitor.tenant_id, stream.visitor.recipient_id)
 
     def leave(self, stream: Subscription) -> None:
         room = self._rooms.get(stream.position.inbox_id)
@@ -128,6 +129,7 @@ class Hub:
             return
         streams.remove(stream)
         self.open -= 1
+        self._app.inbox.ear.left(stream.visitor.tenant_id, stream.visitor.recipient_id)
         if not streams:
             del room.people[stream.visitor.recipient_id]
         if not room.people:
@@ -146,7 +148,8 @@ class Hub:
     def heard(self, ringing: Ringing) -> None:
         if ringing.is_gap:
             for room in self._rooms.values():
-                self._look(room.everyone())
+                who = ringing.recipient_id
+                self._look(room.everyone() if who is None else room.people.get(who, ()))
         elif ringing.inbox_id is None:
             for room in self._rooms.values():
                 for stream in room.people.get(ringing.recipient_id or UUID(int=0), ()):

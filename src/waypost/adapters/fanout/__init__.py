@@ -1,0 +1,1 @@
+"""How processes tell one another who has news, where the database need not carry it."""
