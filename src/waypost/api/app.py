@@ -52,6 +52,7 @@ from waypost.api.preference_centre import hosted_handlers
 from waypost.api.problem import MEDIA_TYPE, answer_of
 from waypost.api.request_log import RequestLog, log_unexpected
 from waypost.api.request_record import record_of
+from waypost.api.tracking import TrackingDoor
 from waypost.bootstrap import App
 from waypost.console.pages import console_handlers
 from waypost.console.surroundings import Surroundings
@@ -115,7 +116,7 @@ def create_app(app: App, *, limits: Limits | None = None, registry: CollectorReg
     wide_paths = frozenset(endpoint.path for endpoint in endpoints if endpoint.wide)
     file_paths = frozenset(endpoint.path for endpoint in endpoints if endpoint.is_upload)
     limited = Limited(
-        router,
+        TrackingDoor(router, app, origin),
         limits=chosen,
         origin=origin,
         metrics=metrics,

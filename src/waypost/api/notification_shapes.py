@@ -20,6 +20,7 @@ from waypost.api.shapes import (
     ShownPriority,
 )
 from waypost.api.template_shapes import ContentShape
+from waypost.api.tracking_shapes import TrackingShape, tracking_of
 from waypost.delivery.model import State
 from waypost.kernel import ids
 from waypost.kernel.durations import read_duration
@@ -126,6 +127,7 @@ class NewNotification(Shape):
         field(default_factory=list)
     )
     metadata: Annotated[JsonMap, Meta(description="Yours; up to 16 KB.")] = field(default_factory=dict)
+    tracking: Annotated[TrackingShape, Meta(description="Above what template and settings say.")] | None = None
 
 
 class AcceptedNotificationView(Shape, omit_defaults=True):
@@ -227,6 +229,7 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         headers=tuple(body.headers.items()),
         attachments=new_files(body.attachments, "/attachments"),
         metadata=body.metadata,
+        tracking=tracking_of(body.tracking),
         once=Once.of_call(idempotency_key),
     )
 

@@ -6,6 +6,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from waypost.api.endpoint import Call, Endpoint, Versioned, endpoint
 from waypost.api.shapes import ChannelWord, Moment, NoBody, NoQuery, Shape
+from waypost.api.tracking_shapes import TrackingShape, show_tracking
 from waypost.kernel.tenancy import Permission
 from waypost.kernel.vocabulary import CHANNELS
 from waypost.preferences.choices import Wish
@@ -27,6 +28,11 @@ class ChannelChange(Shape):
     enabled: bool | UnsetType | None = UNSET
     categories: dict[str, bool | None] | UnsetType | None = UNSET
     topics: dict[str, bool | None] | UnsetType | None = UNSET
+    tracking: (
+        Annotated[bool, Meta(description="False: what the person opens and clicks is not noticed, whoever wants it.")]
+        | UnsetType
+        | None
+    ) = UNSET
 
 
 class PreferencesChange(Shape):
@@ -40,6 +46,7 @@ class ChannelView(Shape):
     enabled: bool | None
     categories: dict[str, bool]
     topics: dict[str, bool]
+    tracking: bool | None
 
 
 class PreferencesView(Shape):
@@ -69,6 +76,7 @@ class SettingsChange(Shape):
         | UnsetType
         | None
     ) = UNSET
+    tracking: TrackingShape | UnsetType | None = UNSET
 
 
 class SettingsView(Shape):
@@ -79,12 +87,13 @@ class SettingsView(Shape):
     timezone: str
     default_locale: str | None
     channels: dict[str, bool]
+    tracking: TrackingShape
 
 
 _QUIET: Final[dict[str, object]] = {"start": "22:00", "end": "07:00"}
 _PREFERENCES: Final[dict[str, object]] = {
     "quiet_hours": _QUIET,
-    "channels": {"email": {"enabled": True, "categories": {}, "topics": {"newsletter": True}}},
+    "channels": {"email": {"enabled": True, "categories": {}, "topics": {"newsletter": True}, "tracking": None}},
     "version": 1,
     "updated_at": "2026-01-15T12:00:00Z",
 }
@@ -96,6 +105,7 @@ _SETTINGS: Final[dict[str, object]] = {
     "timezone": "UTC",
     "default_locale": None,
     "channels": {},
+    "tracking": {"opens": None, "clicks": None},
 }
 
 
@@ -174,6 +184,7 @@ async def change_settings(call: Call[SettingsChange, NoQuery]) -> SettingsView:
         timezone=body.timezone,
         default_locale=body.default_locale,
         channels={CHANNELS[word]: on for word, on in channels.items()} if isinstance(channels, dict) else channels,
+        tracking=body.tracking.tracking() if isinstance(body.tracking, TrackingShape) else body.tracking,
     )
     return _settings(await call.app.wishes.policies.change(call.tx, call.scope, wish))
 
@@ -185,7 +196,10 @@ def wish_of(body: PreferencesChange) -> Wish:
     return Wish(
         quiet_hours=_quiet_wish(body.quiet_hours),
         channels={
-            CHANNELS[word]: said and ChannelWish(enabled=said.enabled, categories=said.categories, topics=said.topics)
+            CHANNELS[word]: said
+            and ChannelWish(
+                enabled=said.enabled, categories=said.categories, topics=said.topics, tracking=said.tracking
+            )
             for word, said in body.channels.items()
         },
     )
@@ -207,6 +221,7 @@ def _preferences(choices: Choices) -> PreferencesView:
                 enabled=choice.enabled,
                 categories={category.word: on for category, on in sorted(choice.categories.items())},
                 topics=dict(sorted(choice.topics.items())),
+                tracking=choice.tracking,
             )
             for channel, choice in sorted(choices.channels.items())
         },
@@ -224,4 +239,5 @@ def _settings(policy: Policy) -> SettingsView:
         timezone=policy.timezone,
         default_locale=policy.default_locale,
         channels={channel.word: on for channel, on in sorted(policy.channels.items())},
+        tracking=show_tracking(policy.tracking),
     )

@@ -13,6 +13,7 @@ from waypost.api.shapes import (
     PageQuery,
     Shape,
 )
+from waypost.api.tracking_shapes import TrackingShape, tracking_of
 from waypost.kernel.errors import NotFound, refuse
 from waypost.kernel.locale_tag import reads_from_right, spell_locale
 from waypost.kernel.vocabulary import CHANNELS, Channel
@@ -110,6 +111,7 @@ class WrittenShape(Shape):
     samples: Annotated[dict[str, JsonMap], Meta(description="Variables to preview with, by name.")] = field(
         default_factory=dict
     )
+    tracking: TrackingShape | None = None
 
     def written(self) -> Written:
         return Written(
@@ -119,6 +121,7 @@ class WrittenShape(Shape):
             fallback_chain=tuple(self.fallback_chain),
             variables_schema=self.variables_schema,
             samples=self.samples,
+            tracking=tracking_of(self.tracking),
         )
 
 

@@ -49,6 +49,7 @@ _VERSION: Final[dict[str, object]] = {
     "fallback_chain": [],
     "variables_schema": {"type": "object", "required": ["order"]},
     "samples": {},
+    "tracking": {"opens": None, "clicks": None},
     "files": [],
     "created_at": "2026-01-15T12:00:00Z",
     "published_at": None,

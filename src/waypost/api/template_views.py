@@ -7,6 +7,7 @@ from msgspec import Meta
 from waypost.api.file_shapes import FileView, show_files
 from waypost.api.shapes import JsonMap, Moment, Shape, ShownCategory, ShownChannel
 from waypost.api.template_shapes import LocaleShape, ProvenanceShape
+from waypost.api.tracking_shapes import TrackingShape, show_tracking
 from waypost.kernel import ids
 from waypost.templates.lint import Finding
 from waypost.templates.model import LocaleSource, Origin, Profile, Template, TemplateKind, Version
@@ -56,6 +57,7 @@ class VersionView(Shape):
     fallback_chain: list[str]
     variables_schema: JsonMap | None
     samples: dict[str, JsonMap]
+    tracking: TrackingShape
     files: list[FileView]
     created_at: Moment
     published_at: Annotated[Moment, Meta(description="When it was last published.")] | None
@@ -114,6 +116,7 @@ def _fields(version: Version) -> dict[str, Any]:
         "fallback_chain": list(written.fallback_chain),
         "variables_schema": written.variables_schema,
         "samples": dict(written.samples),
+        "tracking": show_tracking(written.tracking),
         "files": show_files(written.files),
         "created_at": version.created_at,
         "published_at": version.published_at,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from waypost.tenants.idempotency import Idempotency
     from waypost.tenants.keys import ApiKeys
     from waypost.tenants.sessions import Sessions
+    from waypost.tracking.visits import Visits
     from waypost.triggers.desk import EventDesk
 
 
@@ -58,6 +59,7 @@ class App:
     webhooks: "Webhooks"
     events: "EventDesk"
     inbox: "InboxDesk"
+    visits: "Visits"
     submission: "AcceptMail"
     readiness: "Readiness"
     tracer: "Tracer | None" = None

@@ -64,6 +64,7 @@ def entry_of(template: Template, version: TemplateVersion) -> Entry:
             "locales": {tag: msgspec.structs.asdict(source) for tag, source in sorted(version.locales.items())},
             "variables_schema": version.variables_schema,
             "samples": version.samples,
+            "tracking": {name: on for name, on in version.tracking.items() if on is not None},
         },
     )
 
@@ -107,6 +108,7 @@ def _files(entry: Entry) -> Iterator[tuple[str, str]]:
         "profile": written["profile"],
         "layout": written["layout"],
         "fallback_chain": written["fallback_chain"],
+        "tracking": written["tracking"],
         "locales": {},
     }
     for tag, source in written["locales"].items():
@@ -160,6 +162,7 @@ def _read(place: Path) -> Entry:
                 "locales": locales,
                 "variables_schema": _json(place / _SCHEMA),
                 "samples": _json(place / _SAMPLES) or {},
+                "tracking": about.get("tracking", {}),
             },
         )
     except KeyError as missing_field:

@@ -200,6 +200,7 @@ class TemplateVersion(msgspec.Struct, frozen=True, kw_only=True):
     fallback_chain: tuple[str, ...]
     variables_schema: JsonObject | None
     samples: dict[str, JsonObject]
+    tracking: dict[str, bool | None] = {}
     created_at: datetime
     published_at: datetime | None
     approval: Approval | None = None

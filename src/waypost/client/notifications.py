@@ -47,6 +47,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     bcc: Sequence[str] | None = None
     headers: Mapping[str, str] | None = None
     metadata: JsonObject | None = None
+    tracking: Mapping[str, bool] | None = None
+    """Whether `opens` and `clicks` are noticed, above what template and settings say."""
     idempotency_key: str | None = None
     """Of an item of a bulk only; a call of one takes its key beside the message."""
 

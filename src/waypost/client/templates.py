@@ -60,7 +60,8 @@ class Templates:
         revision: int | None = None,
         **more: Any,
     ) -> TemplateVersion:
-        """`more`: `variables_schema`, `fallback_chain`, `layout`, `profile`, `samples`, `source`, `provenance`."""
+        """`more`: `variables_schema`, `fallback_chain`, `layout`, `profile`, `samples`, `tracking`, `source`,
+        `provenance`."""
         body: dict[str, object] = {"locales": locales, **more}
         if semver is not None:
             body["semver"] = semver

@@ -33,6 +33,7 @@ class ChannelChoice(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool | None = None
     categories: Mapping[str, bool] = {}
     topics: Mapping[str, bool] = {}
+    tracking: bool | None = None
 
 
 class Preferences(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +50,7 @@ class TenantSettings(msgspec.Struct, frozen=True, kw_only=True):
     timezone: str
     quiet_hours: QuietHours | None = None
     channels: Mapping[str, bool] = {}
+    tracking: Mapping[str, bool | None] = {}
 
 
 class Consent(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,10 +10,13 @@ from waypost.console.visit import Visit
 from waypost.kernel.errors import Refused, refuse
 from waypost.kernel.locale_tag import reads_from_right, spell_locale
 from waypost.kernel.tenancy import Permission
+from waypost.kernel.tracking import Tracking
 from waypost.templates.model import Direction, Format, JsonObject, LocaleSource, Profile, Version, Written
 from waypost.templates.preview import For
 
 _LOCALES: Final = "locales"
+SWITCH: Final[Mapping[bool | None, str]] = {None: "", True: "on", False: "off"}
+_SAID: Final = {word: on for on, word in SWITCH.items()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +40,9 @@ class EditorFields:
     fallback_chain: str = ""
     variables_schema: str = ""
     samples: str = ""
+    opens: str = ""
+    clicks: str = ""
+    """`on`, `off`, or empty where the version says nothing about tracking."""
     variables: str = ""
     recipient: str = ""
     locale: str = ""
@@ -68,6 +74,8 @@ def fields_of(version: Version, default_locale: str) -> EditorFields:
         fallback_chain=", ".join(written.fallback_chain),
         variables_schema=_pretty(written.variables_schema),
         samples=_pretty(dict(written.samples) or None),
+        opens=SWITCH[written.tracking.opens],
+        clicks=SWITCH[written.tracking.clicks],
         variables=_pretty(next(iter(written.samples.values()), None)),
         locale=default_locale,
         base=version.semver,
@@ -88,6 +96,8 @@ def read_fields(visit: Visit) -> EditorFields:
         fallback_chain=_raw(visit, "fallback_chain"),
         variables_schema=_raw(visit, "variables_schema"),
         samples=_raw(visit, "samples"),
+        opens=_raw(visit, "opens"),
+        clicks=_raw(visit, "clicks"),
         variables=_raw(visit, "variables"),
         recipient=_raw(visit, "recipient"),
         locale=_raw(visit, "locale"),
@@ -114,6 +124,7 @@ def written_of(fields: EditorFields) -> Written:
         fallback_chain=tuple(tag.strip() for tag in fields.fallback_chain.split(",") if tag.strip()),
         variables_schema=_object(fields.variables_schema, "/variables_schema"),
         samples=_samples(fields.samples),
+        tracking=Tracking(opens=_SAID.get(fields.opens), clicks=_SAID.get(fields.clicks)),
     )
 
 

@@ -83,13 +83,22 @@ _STEPS: Final = {
     "attempt_unreachable": ("The mail server took nothing", "held"),
     "attempt_in_doubt": ("Nobody can say whether the mail server took it", "doubt"),
     "cancelled": ("Cancelled", "calm"),
+    "clicked": ("Link {link} was followed", "good"),
     "dead_letter": ("Set aside", "bad"),
     "deferred": ("Put off", "held"),
     "expired": ("Expired", "calm"),
+    "opened": ("Opened", "good"),
     "suppressed": ("Held back", "held"),
     "withheld": ("Held back", "held"),
 }
-_TOLD_APART: Final = frozenset({"attempt", "channel"})
+_TOLD_APART: Final = frozenset({"attempt", "channel", "link"})
+_CLIENTS: Final = {
+    "browser": "a person's browser or mail program",
+    "prefetch": "a program that loads ahead",
+    "proxy": "a mail provider, on behalf of its reader",
+    "scanner": "a program that checks links",
+    "unknown": "nobody can say",
+}
 _MOST_SHOWN: Final = 120
 
 
@@ -118,7 +127,7 @@ def step_of(step: TimelineStep) -> Step:
     title, tone = _STEPS.get(step.event, (spaced(step.event).capitalize(), "calm"))
     return Step(
         at=step.at,
-        title=title.format(attempt=step.detail.get("attempt", "")).strip(),
+        title=title.format(attempt=step.detail.get("attempt", ""), link=step.detail.get("link", "")).strip(),
         tone=tone,
         reason=reason(step.reason) or None,
         facts={_name(name): _fact(name, value) for name, value in step.detail.items() if name not in _TOLD_APART},
@@ -126,9 +135,11 @@ def step_of(step: TimelineStep) -> Step:
 
 
 def _name(name: str) -> str:
-    return "took" if name == "latency_ms" else spaced(name)
+    return {"latency_ms": "took", "client": "by", "url": "to"}.get(name) or spaced(name)
 
 
 def _fact(name: str, value: JsonValue) -> str:
+    if name == "client":
+        return _CLIENTS.get(str(value), str(value))
     shown = f"{value} ms" if name.endswith("_ms") else str(value)
     return shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…"

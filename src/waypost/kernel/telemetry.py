@@ -85,6 +85,13 @@ METRICS: Final[Mapping[str, Metric]] = {
     "waypost_smtp_mail_seconds": Metric(
         kind="histogram", where="smtp", sentence="From the end of a mail to the answer."
     ),
+    "waypost_tracking_total": Metric(
+        kind="counter",
+        where="api",
+        sentence="Opens and clicks: `recorded`, `left_out` (of an erased person or a message that is gone), `repeated` "
+        "(too often), `lost` (the database was away) or `refused` (no token of ours).",
+        labels=("kind", "result"),
+    ),
     "waypost_claimed_total": Metric(kind="counter", where="worker", sentence="Notifications taken off the queue."),
     "waypost_claim_seconds": Metric(kind="histogram", where="worker", sentence="Time of a claim."),
     "waypost_compose_seconds": Metric(

@@ -1,7 +1,10 @@
-"""Whether opens and clicks of a message are noticed: what each who may decide about it has said."""
+"""Opens and clicks: what each who may decide about noticing them has said, and who seems to have done it."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Final
+
+_CLIENT_BITS: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,3 +22,30 @@ class Tracking:
 
 
 UNSAID: Final = Tracking()
+
+
+class Client(IntEnum):
+    """Who seems to have asked: all that is kept of what a program says about itself. Stored in
+    `tracking_events.client`, so numbers never change meaning."""
+
+    UNKNOWN = 0
+    BROWSER = 1
+    PROXY = 2
+    """Loads pictures on behalf of a mail program, often before anybody reads."""
+    SCANNER = 3
+    """Looks at every link of a mail."""
+    PREFETCH = 4
+    """A browser or mail program that loads ahead and says so."""
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+def pack_number(link: int, client: Client) -> int:
+    """A link and a client in the one small number that a row of the outbox has room for."""
+    return link << _CLIENT_BITS | client
+
+
+def unpack_number(number: int) -> tuple[int, Client]:
+    return number >> _CLIENT_BITS, Client(number & (1 << _CLIENT_BITS) - 1)

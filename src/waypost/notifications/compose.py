@@ -20,6 +20,7 @@ from waypost.kernel.vault import DataKey, Keyring, SealBroken, TenantKey, place
 from waypost.kernel.vocabulary import Channel, TenantMode
 from waypost.kernel.work import Work
 from waypost.notifications.compose_inapp import inbox_copy
+from waypost.notifications.instruments import Instruments
 from waypost.notifications.links import Links
 from waypost.notifications.model import Payload
 from waypost.notifications.sender import SenderIdentity
@@ -63,6 +64,7 @@ class MailComposer:
         renderer: Renderer,
         identity: SenderIdentity,
         links: Links,
+        instruments: Instruments,
         clock: Clock,
     ) -> None:
         self._work = work
@@ -72,12 +74,14 @@ class MailComposer:
         self._renderer = renderer
         self._identity = identity
         self._links = links
+        self._instruments = instruments
         self._clock = clock
         self._contents: OrderedDict[tuple[str, UUID, str | None], Wording] = OrderedDict()
         self._houses: OrderedDict[str, _House] = OrderedDict()
 
     async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed | ComposedForInbox | Withheld]:
         await self._fetch_missing(claimed)
+        await self._instruments.prepare(self._work, {one.tenant_id for one in claimed})
         date = format_datetime(self._clock.now())
         opened = [self._open(one, date) for one in claimed]
         mails = [one.job for one in opened if isinstance(one, _Opened) and one.job.head is not None]
@@ -132,6 +136,12 @@ class MailComposer:
         if urls:
             context = {**context, **urls}
         is_mail = one.channel is not Channel.INAPP
+        instrument = None
+        if payload.tracks and is_mail and wording.content.html is not None:
+            tracked = self._instruments.of(one, payload.tracks, house.key)
+            if tracked is not None:
+                instrument, marks = tracked
+                context = {**context, **marks}
         head = self._identity.head(one.id, payload, date, list_headers) if is_mail else None
         locale, timezone = spoken(context)
         job = RenderJob(
@@ -142,6 +152,7 @@ class MailComposer:
             locale=locale or one.locale,
             timezone=timezone,
             head=head,
+            instrument=instrument,
         )
         return _Opened(claimed=one, key=key, house=house, payload=payload, job=job)
 

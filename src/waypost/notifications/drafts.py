@@ -99,6 +99,7 @@ def draft(
     person: Resolved,
     words: Words,
     verdict: Verdict,
+    tracks: int,
     now: datetime,
 ) -> Draft:
     notification_id, chosen = mint_at(now), leg.chosen
@@ -113,6 +114,7 @@ def draft(
         bcc=command.bcc,
         headers=command.headers,
         metadata=command.metadata,
+        tracks=tracks,
     )
     row = NotificationRow(
         id=notification_id,

@@ -12,6 +12,7 @@ import msgspec
 from waypost.delivery.gate import Skip
 from waypost.delivery.model import State
 from waypost.kernel.jsontypes import JsonObject, JsonValue
+from waypost.kernel.tracking import UNSAID, Tracking
 from waypost.kernel.vocabulary import Category, Channel, Priority
 from waypost.recipients.model import Target
 from waypost.templates.model import Content, InlineSource
@@ -77,6 +78,8 @@ class SubmitCommand:
     bcc: tuple[str, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
+    tracking: Tracking = UNSAID
+    """Of emails: what this call says about opens and clicks."""
     once: Once | None = None
     withheld: Skip | None = None
     """Decided by whoever starts it, before the gate: kept as suppressed, with this reason."""
@@ -114,6 +117,8 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, arr
     bcc: tuple[str, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     metadata: dict[str, JsonValue] = {}
+    tracks: int = 0
+    """What is noticed of its readers (`tracking.rules`)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

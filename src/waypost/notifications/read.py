@@ -32,6 +32,7 @@ from waypost.templates.context import spoken
 from waypost.templates.ports import Renderer, RenderFailure, RenderJob
 from waypost.templates.rules import write_only_names
 from waypost.templates.versions import Versions
+from waypost.tracking.read import Noticed, TrackingLog
 
 HIDDEN: Final = "••••••"
 _LISTING: Final = "notifications"
@@ -48,6 +49,7 @@ class Reader:
         versions: Versions,
         renderer: Renderer,
         identity: SenderIdentity,
+        tracking: TrackingLog,
     ) -> None:
         self._store = store
         self._delivery = delivery
@@ -55,6 +57,7 @@ class Reader:
         self._versions = versions
         self._renderer = renderer
         self._identity = identity
+        self._tracking = tracking
 
     async def page(
         self, tx: Transaction, scope: Scope, wanted: Filter, cursor: str | None, limit: int | None
@@ -98,6 +101,7 @@ class Reader:
             TimelineStep(at=entry.at, event=entry.event, reason=entry.reason, detail=entry.detail)
             for entry in await self._delivery.timeline(tx, notification_id)
         ]
+        steps += [_reading(seen) for seen in await self._tracking.of_notification(tx, notification_id)]
         return sorted(steps, key=lambda step: step.at)
 
     async def attempts(self, tx: Transaction, scope: Scope, notification_id: UUID) -> list[ShownAttempt]:
@@ -165,6 +169,15 @@ class Reader:
             return tenant_key.unwrap(stored.data_key, place("data_key", tx.tenant_id, stored.recipient_id))
         except SealBroken:
             return None
+
+
+def _reading(seen: Noticed) -> TimelineStep:
+    detail: dict[str, JsonValue] = {"client": seen.client.word}
+    if seen.link:
+        detail["link"] = seen.link
+    if seen.url is not None:
+        detail["url"] = seen.url
+    return TimelineStep(at=seen.at, event=seen.kind.word, detail=detail)
 
 
 def _attempt(attempt: AttemptView, key: DataKey | None, tenant_id: str, stored: StoredNotification) -> ShownAttempt:

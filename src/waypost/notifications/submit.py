@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from waypost.delivery.gate import MessageKind, Skip, Verdict, decide
+from waypost.delivery.gate import GateFacts, MessageKind, Skip, Verdict, decide
 from waypost.delivery.ports import DeliveryStore
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Refused, Unavailable
 from waypost.kernel.ids import mint
 from waypost.kernel.tenancy import Permission, Scope
+from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.notifications.choose import ContentChooser
-from waypost.notifications.drafts import Leg, draft
+from waypost.notifications.drafts import Leg, Words, draft
 from waypost.notifications.intent import Intent, going
 from waypost.notifications.keep import Keeper
 from waypost.notifications.list_members import name_members
@@ -27,6 +28,7 @@ from waypost.recipients.lists import ListKeys
 from waypost.recipients.model import Resolved
 from waypost.recipients.party import Party
 from waypost.recipients.resolve import Plan, Resolver
+from waypost.tracking.rules import noticed
 
 
 class Submit:
@@ -108,10 +110,11 @@ class Submit:
         asked = [
             (leg, seen[place]) for intent in intents for seen in intent.people for place, leg in enumerate(intent.legs)
         ]
-        verdicts = iter(await self._judge(tx, asked, now))
+        answers = iter(await self._judge(tx, asked, now))
         for intent in intents:
             for seen, words in zip(intent.people, intent.words, strict=True):
-                judged = [intent.command.withheld or verdict for verdict in [next(verdicts) for _ in intent.legs]]
+                heard = [next(answers) for _ in intent.legs]
+                judged = [intent.command.withheld or verdict for verdict, _ in heard]
                 for place in _chosen_legs(intent.command.routing, judged):
                     leg = intent.legs[place]
                     intent.drafts.append(
@@ -123,13 +126,16 @@ class Submit:
                             seen[place],
                             words[place],
                             judged[place],
+                            _tracks(intent.command, leg, words[place], heard[place][1]),
                             now,
                         )
                     )
 
-    async def _judge(self, tx: Transaction, asked: Sequence[tuple[Leg, Resolved]], now: datetime) -> Sequence[Verdict]:
-        """What the gate says to each, in order; the facts are read once per channel."""
-        verdicts: dict[int, Verdict] = {}
+    async def _judge(
+        self, tx: Transaction, asked: Sequence[tuple[Leg, Resolved]], now: datetime
+    ) -> Sequence[tuple[Verdict, GateFacts]]:
+        """What the gate says to each, in order, and why; the facts are read once per channel."""
+        verdicts: dict[int, tuple[Verdict, GateFacts]] = {}
         for channel in {leg.channel for leg, _ in asked}:
             places = [place for place, (leg, _) in enumerate(asked) if leg.channel is channel]
             people = [(asked[place][1].recipient_id, asked[place][1].address_id) for place in places]
@@ -137,13 +143,14 @@ class Submit:
             facts = await self._delivery.gate_facts(tx, channel, people, kinds)
             for place, fact in zip(places, facts, strict=True):
                 leg = asked[place][0]
-                verdicts[place] = decide(
+                verdict = decide(
                     fact,
                     category=leg.chosen.category,
                     priority=leg.priority,
                     expires_at=leg.timing.expires_at,
                     now=max(now, leg.timing.send_at),
                 )
+                verdicts[place] = (verdict, fact)
         return [verdicts[place] for place in range(len(asked))]
 
 
@@ -166,6 +173,20 @@ def _see(intents: Sequence[Intent], plan: Plan, tenant_id: str) -> None:
             intent.refuse(seen)
         else:
             intent.people = [each for each in seen if each[0].external_id != intent.command.actor]
+
+
+def _tracks(command: SubmitCommand, leg: Leg, words: Words, facts: GateFacts) -> int:
+    """What is noticed of a reader, decided once for all: by whoever may, as they want it now."""
+    content = words.wording.content
+    if leg.channel is not Channel.EMAIL or content.html is None:
+        return 0
+    return noticed(
+        leg.chosen.category,
+        call=command.tracking,
+        version=content.tracking,
+        tenant=facts.policy.tracking,
+        recipient=None if facts.choice is None else facts.choice.tracking,
+    )
 
 
 def _chosen_legs(routing: Routing, judged: Sequence[Verdict]) -> Sequence[int]:

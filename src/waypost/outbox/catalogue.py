@@ -50,6 +50,26 @@ class NotificationData(Data, frozen=True, kw_only=True):
     ]
 
 
+class ReadingData(Data, frozen=True, kw_only=True):
+    """A notification whose reader did something. Programs that load everything ahead look like readers: `client` is the
+    best guess, and all that is kept of whoever asked."""
+
+    notification_id: str
+    request_id: str
+    recipient_id: Annotated[str, Meta(description="Your own id of the recipient.")]
+    channel: str
+    category: str
+    client: Annotated[str, Meta(description="`browser`, `proxy`, `scanner`, `prefetch` or `unknown`.")]
+    link: Annotated[int, Meta(description="Which link of the message, counted from 1.")] | None
+    url: (
+        Annotated[str, Meta(description="Where the link leads; null where that differs from reader to reader.")] | None
+    )
+    created_at: datetime
+    metadata: Annotated[
+        dict[str, JsonValue], Meta(description="As given with the notification; empty once the recipient is erased.")
+    ]
+
+
 class SuppressionData(Data, frozen=True, kw_only=True):
     """A suppression, without the address it is about."""
 
@@ -97,6 +117,19 @@ _NOTIFICATION: Final[JsonObject] = {
     "send_at": "2026-01-15T12:00:00Z",
     "expires_at": "2026-01-16T12:00:00Z",
     "metadata": {"order": "A-1001"},
+}
+_READING: Final[JsonObject] = {
+    "sequence": 1768478400123456,
+    "notification_id": "ntf_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q",
+    "request_id": "req_01KF0M7Q8Z6Y5X4W3V2T1S0R9P",
+    "recipient_id": "user-42",
+    "channel": "email",
+    "category": "marketing",
+    "client": "browser",
+    "link": None,
+    "url": None,
+    "created_at": "2026-01-15T12:00:00Z",
+    "metadata": {"campaign": "spring"},
 }
 _SUPPRESSION: Final[JsonObject] = {
     "sequence": 1768478400123456,
@@ -153,6 +186,20 @@ CATALOGUE: Final[Mapping[int, EventType]] = {
     OutboxKind.NOTIFICATION_EXPIRED: _notification("expired", "Its time ran out before it could go out.", "expired"),
     OutboxKind.NOTIFICATION_UNCONFIRMED: _notification(
         "unconfirmed", "It may have gone out; nobody knows, and it is not sent again.", "worker_lost"
+    ),
+    OutboxKind.NOTIFICATION_OPENED: EventType(
+        name="notification.opened",
+        subject=Subject.NOTIFICATION,
+        sentence="Its pictures were loaded: somebody, or something, opened it.",
+        data=ReadingData,
+        example=_READING,
+    ),
+    OutboxKind.NOTIFICATION_CLICKED: EventType(
+        name="notification.clicked",
+        subject=Subject.NOTIFICATION,
+        sentence="One of its links was followed.",
+        data=ReadingData,
+        example={**_READING, "link": 2, "url": "https://shop.example.com/spring"},
     ),
     OutboxKind.SUPPRESSION_ADDED: _suppression("added", "An address will not be written to any more."),
     OutboxKind.SUPPRESSION_RELEASED: _suppression("released", "An address may be written to again."),

@@ -10,6 +10,7 @@ import msgspec
 
 from waypost.kernel.ids import moment_of, show
 from waypost.kernel.jsontypes import JsonValue
+from waypost.kernel.tracking import unpack_number
 from waypost.kernel.vault import DataKey, Keyring, SealBroken, TenantKey, place
 from waypost.kernel.work import Transaction
 from waypost.outbox.catalogue import (
@@ -17,6 +18,7 @@ from waypost.outbox.catalogue import (
     Data,
     EventType,
     NotificationData,
+    ReadingData,
     Subject,
     SuppressionData,
     WebhookEndpointData,
@@ -34,6 +36,9 @@ _STATUS: Final[Mapping[int, str]] = {
     OutboxKind.NOTIFICATION_EXPIRED: "expired",
     OutboxKind.NOTIFICATION_UNCONFIRMED: "unconfirmed",
 }
+
+
+_READINGS: Final = frozenset({OutboxKind.NOTIFICATION_OPENED, OutboxKind.NOTIFICATION_CLICKED})
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -78,6 +83,7 @@ class Describe:
                 ids.setdefault(entry.subject, []).append(told.subject_id)
         records = await self._records(tx, ids)
         reasons = await self._reasons(tx, news)
+        targets = await self._targets(tx, news)
         key = await self._keyring.of(tx) if Subject.NOTIFICATION in ids else None
         opened: dict[UUID, dict[str, JsonValue]] = {}
         described: list[Event | None] = []
@@ -89,7 +95,13 @@ class Describe:
                 case NotificationFacts() if key is not None:
                     if record.id not in opened:
                         opened[record.id] = _metadata(record, key, tx.tenant_id)
-                    data = _notification(told, subject, record, reasons.get((record.id, told.n)), opened[record.id])
+                    if told.kind in _READINGS:
+                        link, _ = unpack_number(told.n)
+                        url = _target(targets.get((record.id, link)), key, tx.tenant_id)
+                        data = _reading(told, subject, record, url, opened[record.id])
+                    else:
+                        reason = reasons.get((record.id, told.n))
+                        data = _notification(told, subject, record, reason, opened[record.id])
                 case SuppressionFacts():
                     data = _suppression(told, record)
                 case StoredEndpoint():
@@ -114,6 +126,10 @@ class Describe:
             found.update(await self._endpoints.by_ids(tx, wanted))
         return found
 
+    async def _targets(self, tx: Transaction, news: Sequence[Told]) -> Mapping[tuple[UUID, int], tuple[UUID, bytes]]:
+        wanted = [told.subject_id for told in news if told.kind == OutboxKind.NOTIFICATION_CLICKED]
+        return await self._subjects.link_targets(tx, wanted) if wanted else {}
+
     async def _reasons(self, tx: Transaction, news: Sequence[Told]) -> Mapping[tuple[UUID, int], str | None]:
         """Attempts are asked only about events that have a reason."""
         wanted = [
@@ -132,6 +148,34 @@ def _metadata(record: NotificationFacts, key: TenantKey, tenant_id: str) -> dict
         return _read_metadata(owner.open(record.payload, place("payload", tenant_id, record.id))).metadata
     except (SealBroken, msgspec.DecodeError):
         return {}
+
+
+def _target(sealed: tuple[UUID, bytes] | None, key: TenantKey, tenant_id: str) -> str | None:
+    if sealed is None:
+        return None
+    try:
+        return key.open(sealed[1], place("tracking_target", tenant_id, sealed[0])).decode()
+    except SealBroken:
+        return None
+
+
+def _reading(
+    told: Told, shown_id: str, record: NotificationFacts, url: str | None, metadata: dict[str, JsonValue]
+) -> ReadingData:
+    link, client = unpack_number(told.n)
+    return ReadingData(
+        sequence=told.sequence,
+        notification_id=shown_id,
+        request_id=show("req", record.request_id),
+        recipient_id=record.external_id,
+        channel=record.channel.word,
+        category=record.category.word,
+        client=client.word,
+        link=link or None,
+        url=url,
+        created_at=moment_of(record.id),
+        metadata=metadata,
+    )
 
 
 def _notification(

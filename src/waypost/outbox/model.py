@@ -22,6 +22,9 @@ class OutboxKind(IntEnum):
     NOTIFICATION_CANCELLED = 5
     NOTIFICATION_EXPIRED = 6
     NOTIFICATION_UNCONFIRMED = 7
+    NOTIFICATION_OPENED = 60
+    """Its number, and that of the next, holds the link and the client (`kernel.tracking`)."""
+    NOTIFICATION_CLICKED = 61
     SUPPRESSION_ADDED = 20
     SUPPRESSION_RELEASED = 21
     WEBHOOK_ENDPOINT_DISABLED = 40

@@ -215,6 +215,13 @@ class SubjectStore(Protocol):
 
     async def attempt_reasons(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[tuple[UUID, int], str | None]: ...
 
+    async def link_targets(
+        self, tx: Transaction, ids: Sequence[UUID]
+    ) -> Mapping[tuple[UUID, int], tuple[UUID, bytes]]:
+        """Where links of notifications lead, as far as that is kept: what is sealed, and the event that it is sealed
+        for (`tracking_target`)."""
+        ...
+
     async def suppressions(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, SuppressionFacts]: ...
 
 

@@ -67,4 +67,5 @@ def stricter(one: ChannelChoice | None, other: ChannelChoice | None) -> ChannelC
             for key in {*one.categories, *other.categories}
         },
         topics={key: one.topics.get(key, True) and other.topics.get(key, True) for key in {*one.topics, *other.topics}},
+        tracking=False if other.tracking is False else other.tracking if one.tracking is None else one.tracking,
     )

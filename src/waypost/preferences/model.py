@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+from waypost.kernel.tracking import UNSAID, Tracking
 from waypost.kernel.vocabulary import Category, Channel
 
 ALL_MARKETING: Final = ""
@@ -75,10 +76,12 @@ class ChannelChoice:
     enabled: bool | None = None
     categories: Mapping[Category, bool] = field(default_factory=dict[Category, bool])
     topics: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    tracking: bool | None = None
+    """False: nobody is to notice what this person opens and clicks."""
 
     @property
     def is_blank(self) -> bool:
-        return self.enabled is None and not self.categories and not self.topics
+        return self.enabled is None and not self.categories and not self.topics and self.tracking is None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,6 +109,8 @@ class Policy:
     """The same; without it, each template's own counts."""
     channels: Mapping[Channel, bool] = field(default_factory=dict[Channel, bool])
     """Channels that are off unless a recipient turns them on."""
+    tracking: Tracking = UNSAID
+    """What is noticed of readers, where neither the call nor the template says so."""
 
 
 USUAL: Final = Policy()

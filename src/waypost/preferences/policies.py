@@ -11,6 +11,7 @@ from waypost.kernel.clock import Clock
 from waypost.kernel.errors import FieldError, Refused
 from waypost.kernel.locale_tag import spell_locale
 from waypost.kernel.tenancy import Permission, Scope
+from waypost.kernel.tracking import Tracking
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.preferences.model import USUAL, ConsentPolicy, Policy, UnsubscribeGet
@@ -30,6 +31,7 @@ class PolicyWish:
     timezone: str | UnsetType | None = UNSET
     default_locale: str | UnsetType | None = UNSET
     channels: Mapping[Channel, bool] | UnsetType | None = UNSET
+    tracking: Tracking | UnsetType | None = UNSET
 
 
 class Policies:
@@ -73,7 +75,7 @@ def _merged(standing: Policy, wish: PolicyWish) -> Policy:
         raise Refused(errors[0].message, code=errors[0].code, errors=errors)
     said = {
         name: getattr(USUAL, name) if (value := getattr(wish, name)) is None else value
-        for name in ("consent_policy", "unsubscribe_get", "opt_out_stops_reminders", "timezone", "channels")
+        for name in ("consent_policy", "unsubscribe_get", "opt_out_stops_reminders", "timezone", "channels", "tracking")
         if not isinstance(getattr(wish, name), UnsetType)
     }
     default_locale = standing.default_locale if isinstance(locale, UnsetType) else locale

@@ -45,6 +45,7 @@ class ChannelWish:
     enabled: bool | UnsetType | None = UNSET
     categories: Mapping[str, bool | None] | UnsetType | None = UNSET
     topics: Mapping[str, bool | None] | UnsetType | None = UNSET
+    tracking: bool | UnsetType | None = UNSET
 
 
 def objection(
@@ -105,6 +106,7 @@ def merge_choice(current: ChannelChoice | None, wish: ChannelWish | None) -> Cha
         enabled=have.enabled if isinstance(wish.enabled, UnsetType) else wish.enabled,
         categories={CATEGORIES[word]: on for word, on in _merged(categories, wish.categories).items()},
         topics=_merged(have.topics, wish.topics),
+        tracking=have.tracking if isinstance(wish.tracking, UnsetType) else wish.tracking,
     )
 
 

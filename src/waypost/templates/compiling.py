@@ -92,9 +92,10 @@ class Compiler:
             layout = template.key if is_layout else None
             alone = "0" if source.format is Format.JSON else "-"
             source = replace(source, subject="-", body=alone if is_layout else _including(template.key, source.format))
-        return await self._renderer.compile(
+        report = await self._renderer.compile(
             tx.tenant_id, source, profile=written.profile, layout=layout, fragments=fragments
         )
+        return replace(report, content=report.content and replace(report.content, tracking=written.tracking))
 
     async def _gather(
         self,

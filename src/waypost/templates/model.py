@@ -10,6 +10,7 @@ from uuid import UUID
 from waypost.kernel.jsontypes import JsonObject as JsonObject
 from waypost.kernel.jsontypes import JsonValue as JsonValue
 from waypost.kernel.tenancy import PLATFORM
+from waypost.kernel.tracking import UNSAID, Tracking
 from waypost.kernel.vocabulary import Category, Channel
 
 
@@ -83,6 +84,8 @@ class Content:
     direction: Direction = Direction.LTR
     locale: str | None = None
     """The language that the content is written in."""
+    tracking: Tracking = UNSAID
+    """What the version says about opens and clicks."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,6 +167,8 @@ class Written:
     variables_schema: JsonObject | None = None
     samples: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     """Variables to preview with, by name."""
+    tracking: Tracking = UNSAID
+    """What is noticed of its readers, unless a call says otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

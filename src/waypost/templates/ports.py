@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 import msgspec
@@ -49,9 +49,13 @@ class MailHead(msgspec.Struct, frozen=True, kw_only=True):
     headers: tuple[tuple[str, str], ...] = ()
 
 
+OPEN_MARK: Final = "waypost_open"
+CLICK_MARK: Final = "waypost_click"
+"""What names a message to its pixel and to its links, in its context."""
+
+
 class Instrument(msgspec.Struct, frozen=True, array_like=True):
-    """How the links of a version are tracked. The same for all its messages; what names a message is in their context
-    (`waypost_open`, `waypost_click`)."""
+    """How the links of a version are tracked: the same for all its messages."""
 
     opens: str
     """What the address of a message's pixel begins with; empty where opens are not noticed."""

@@ -138,7 +138,7 @@ def _encode_written(written: Written) -> bytes:
         samples=dict(written.samples),
         files=written.files,
     )
-    return msgspec.msgpack.encode(sources)
+    return msgspec.msgpack.encode(msgspec.structs.replace(sources, tracking=written.tracking))
 
 
 def _content_place(owner: str, version_id: UUID, locale: str) -> str:

@@ -6,9 +6,10 @@ from enum import IntEnum
 from typing import Final
 from uuid import UUID
 
+from waypost.kernel.tracking import Client
+
 MOST_LINKS: Final = 4_095
 """Of one message; further links lead straight to where they lead."""
-_CLIENT_BITS: Final = 3
 
 
 class Kind(IntEnum):
@@ -16,23 +17,6 @@ class Kind(IntEnum):
 
     OPENED = 1
     CLICKED = 2
-
-    @property
-    def word(self) -> str:
-        return self.name.lower()
-
-
-class Client(IntEnum):
-    """Who seems to have asked: all that is kept of what a program says about itself. Stored, as above."""
-
-    UNKNOWN = 0
-    BROWSER = 1
-    PROXY = 2
-    """Loads pictures on behalf of a mail program, often before anybody reads."""
-    SCANNER = 3
-    """Looks at every link of a mail."""
-    PREFETCH = 4
-    """A browser or mail program that loads ahead and says so."""
 
     @property
     def word(self) -> str:
@@ -66,12 +50,3 @@ class SeenEntry:
     client: Client
     link: int
     target: bytes | None
-
-
-def pack_number(link: int, client: Client) -> int:
-    """A link and a client in the one small number that a row of the outbox has room for."""
-    return link << _CLIENT_BITS | client
-
-
-def unpack_number(number: int) -> tuple[int, Client]:
-    return number >> _CLIENT_BITS, Client(number & (1 << _CLIENT_BITS) - 1)

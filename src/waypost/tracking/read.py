@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from waypost.kernel.tracking import Client
 from waypost.kernel.vault import Keyring, SealBroken, place
 from waypost.kernel.work import Transaction
-from waypost.tracking.model import Client, Kind, SeenEntry
+from waypost.tracking.model import Kind, SeenEntry
 from waypost.tracking.ports import TrackingStore
 
 _MOST_SHOWN: Final = 500

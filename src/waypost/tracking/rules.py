@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from waypost.kernel.tracking import UNSAID, Tracking
+from waypost.kernel.tracking import UNSAID, Client, Tracking
 from waypost.kernel.vocabulary import Category
 from waypost.preferences.scanner import is_machine_agent
-from waypost.tracking.model import Client
 
 OPENS: Final = 1
 CLICKS: Final = 2

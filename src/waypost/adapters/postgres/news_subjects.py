@@ -41,6 +41,12 @@ class PgSubjects:
         rows = await connection_of(tx).fetch(_SQL["attempt_reasons"], tx.tenant_id, list(ids), min(ids), max(ids))
         return {(row["notification_id"], row["n"]): row["reason"] for row in rows}
 
+    async def link_targets(
+        self, tx: Transaction, ids: Sequence[UUID]
+    ) -> Mapping[tuple[UUID, int], tuple[UUID, bytes]]:
+        rows = await connection_of(tx).fetch(_SQL["link_targets"], tx.tenant_id, list(ids), min(ids), max(ids))
+        return {(row["notification_id"], row["link"]): (row["id"], row["target"]) for row in rows}
+
     async def suppressions(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, SuppressionFacts]:
         rows = await connection_of(tx).fetch(_SQL["suppressions"], tx.tenant_id, list(ids))
         return {

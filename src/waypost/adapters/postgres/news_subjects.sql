@@ -18,3 +18,11 @@ where a.tenant_id = $1 and a.notification_id = any ($2::uuid[]) and a.notificati
 -- What events about suppressions are made of.
 select id, channel, reason, source, notification_id, created_at, expires_at, released_at
 from suppressions where tenant_id = $1 and id = any ($2::uuid[])
+
+-- name: link_targets
+-- tenant: row
+-- Where links of messages lead, as far as it is the same for everybody: one event of each link tells.
+select distinct on (e.notification_id, e.link) e.notification_id, e.link, e.id, e.target from tracking_events e
+where e.tenant_id = $1 and e.notification_id = any ($2::uuid[]) and e.notification_id between $3 and $4
+  and e.target is not null
+order by e.notification_id, e.link, e.id

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from waypost.kernel.tracking import UNSAID, Tracking
 from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, Category, Channel
 from waypost.preferences.model import (
     USUAL,
@@ -30,12 +31,14 @@ class _Policy(msgspec.Struct, omit_defaults=True):
     timezone: str = USUAL.timezone
     default_locale: str | None = None
     channels: dict[str, bool] = {}
+    tracking: Tracking = UNSAID
 
 
 class _Choice(msgspec.Struct, omit_defaults=True):
     enabled: bool | None = None
     categories: dict[str, bool] = {}
     topics: dict[str, bool] = {}
+    tracking: bool | None = None
 
 
 _policy: Final = msgspec.json.Decoder(_Policy)
@@ -57,6 +60,7 @@ def read_policy(text: str | None) -> Policy:
         timezone=said.timezone,
         default_locale=said.default_locale,
         channels=_by_channel(said.channels),
+        tracking=said.tracking,
     )
 
 
@@ -70,6 +74,7 @@ def write_policy(policy: Policy) -> str:
         timezone=policy.timezone,
         default_locale=policy.default_locale,
         channels=write_switches(policy.channels),
+        tracking=policy.tracking,
     )
     return msgspec.json.encode(said).decode()
 
@@ -90,6 +95,7 @@ def write_choices(choices: Mapping[Channel, ChannelChoice]) -> str:
             enabled=choice.enabled,
             categories={category.word: on for category, on in sorted(choice.categories.items())},
             topics=dict(sorted(choice.topics.items())),
+            tracking=choice.tracking,
         )
         for channel, choice in sorted(choices.items())
         if not choice.is_blank
@@ -109,7 +115,9 @@ def _chosen(said: _Choice) -> ChannelChoice:
     categories: dict[Category, bool] = {
         CATEGORIES[word]: on for word, on in said.categories.items() if word in CATEGORIES
     }
-    return ChannelChoice(enabled=said.enabled, categories=categories, topics=said.topics)
+    return ChannelChoice(
+        enabled=said.enabled, categories=categories, topics=said.topics, tracking=said.tracking
+    )
 
 
 def _by_channel(switches: Mapping[str, bool]) -> dict[Channel, bool]:

@@ -1,19 +1,20 @@
 """Opens and clicks."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import Final
 from uuid import UUID
 
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import connection_of
+from waypost.kernel.tracking import Client, pack_number
 from waypost.kernel.work import Transaction
-from waypost.tracking.model import Client, Kind, Seen, SeenEntry, pack_number
+from waypost.tracking.model import Kind, Seen, SeenEntry
 
 _SQL: Final = load("tracking")
 
 
 class PgTracking:
-    """Implements `tracking.ports.TrackingStore`, and tells the outbox where links lead."""
+    """Implements `tracking.ports.TrackingStore`."""
 
     async def add(self, tx: Transaction, seen: Sequence[Seen]) -> Set[UUID]:
         messages = sorted({one.notification_id for one in seen})
@@ -48,11 +49,3 @@ class PgTracking:
             )
             for row in rows
         ]
-
-    async def targets(
-        self, tx: Transaction, notification_ids: Sequence[UUID]
-    ) -> Mapping[tuple[UUID, int], tuple[UUID, bytes]]:
-        """By message and link: the event that tells, and what is sealed for its place."""
-        wanted = sorted(set(notification_ids))
-        rows = await connection_of(tx).fetch(_SQL["targets"], tx.tenant_id, wanted, wanted[0], wanted[-1])
-        return {(row["notification_id"], row["link"]): (row["id"], row["target"]) for row in rows}

@@ -30,11 +30,3 @@ select w.id from wanted w
 select e.id, e.kind, e.at, e.client, e.link, e.target from tracking_events e
 where e.tenant_id = $1 and e.notification_id = $2
 order by e.id limit $3
-
--- name: targets
--- tenant: row
--- Where links of messages lead, as far as it is the same for everybody: one event of each link tells.
-select distinct on (e.notification_id, e.link) e.notification_id, e.link, e.id, e.target from tracking_events e
-where e.tenant_id = $1 and e.notification_id = any ($2::uuid[]) and e.notification_id between $3 and $4
-  and e.target is not null
-order by e.notification_id, e.link, e.id

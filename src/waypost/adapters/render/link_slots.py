@@ -17,13 +17,11 @@ from waypost.adapters.render.mail_quoted import tags_of
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.templates.context import LINKS
 from waypost.templates.model import JsonObject, JsonValue
-from waypost.templates.ports import Instrument
+from waypost.templates.ports import CLICK_MARK, OPEN_MARK, Instrument
 from waypost.tracking.link_token import write_link
 from waypost.tracking.model import MOST_LINKS
 from waypost.tracking.targets import target_of
 
-OPEN_MARK: Final = "waypost_open"
-CLICK_MARK: Final = "waypost_click"
 LINK_MARKS: Final = "waypost_links"
 
 # Stand in for tags while the markup is read: one cannot be in any text, and nobody reads anything into it.
