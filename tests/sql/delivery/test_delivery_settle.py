@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec import structs
 
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
 from waypost.delivery.model import Bounced, Claimed, Closed, End, Ended, Note, Returned, Settlement, State
@@ -207,7 +208,7 @@ async def test_a_value_that_cannot_be_stored_is_refused_whole(office: Any) -> No
     await office.submit(2)
     worker = await office.worker()
     batch, claimed = await worker.claim()
-    poison = closed(claimed[0], replace(ACCEPTED, reference="queued\x00as"))
+    poison = closed(claimed[0], structs.replace(ACCEPTED, reference="queued\x00as"))
     with pytest.raises(SettleRefused):
         await worker.store.settle(worker.id, batch, [poison, closed(claimed[1], ACCEPTED)], whole=True)
     assert await office.count("attempts", "outcome is null") == 2
@@ -219,7 +220,7 @@ async def test_poison_is_found_and_written_plainly(office: Any, reference: str) 
     worker = await office.worker()
     batch, claimed = await worker.claim()
     outcomes = [closed(one, ACCEPTED) for one in claimed]
-    outcomes[17] = closed(claimed[17], replace(ACCEPTED, reference=reference))
+    outcomes[17] = closed(claimed[17], structs.replace(ACCEPTED, reference=reference))
     assert await worker.settler.settle(batch, outcomes)
     assert await office.count("attempts", "outcome = 1") == 50
     assert await office.count("attempts", "outcome = 1 and reference is null and code is null") == 1

@@ -198,11 +198,17 @@ async def speak(listen, *, after_mail: bytes = b"", greeting: bytes = b"220 x\r\
             b"550-5.7.1 " + "één\u2028".encode() + b"\r\n550 5.7.1 b\xe9\r\n550 x\r\n550 x\r\n",
             (REJECTED, OutcomeReason.POLICY),
         ),
-        (b"550 " + b"z" * 60_000 + b"\r\n550 x\r\n550 x\r\n", (REJECTED, OutcomeReason.OTHER)),
+        (b"550 " + b"z" * 8_000 + b"\r\n550 x\r\n550 x\r\n", (REJECTED, OutcomeReason.OTHER)),
+        (b"550 " + b"z" * 9_000 + b"\r\n550 x\r\n550 x\r\n", (UNREACHABLE, PROTOCOL)),
+        (b"550-z\r\n" * 129 + b"550 z\r\n550 x\r\n550 x\r\n", (UNREACHABLE, PROTOCOL)),
+        (b"550-z\r\n" * 128 + b"550 z\r\n550 x\r\n550 x\r\n", (REJECTED, OutcomeReason.OTHER)),
+        (b"250-one\r\n550 other\r\n", (UNREACHABLE, PROTOCOL)),
         (b"999 what\r\n", (UNREACHABLE, PROTOCOL)),
         (b"25\r\n", (UNREACHABLE, PROTOCOL)),
         (b"250_ok\r\n", (UNREACHABLE, PROTOCOL)),
         (b"\r\n\r\n\r\n", (UNREACHABLE, PROTOCOL)),
+        (b"\r\n", (UNREACHABLE, PROTOCOL)),
+        (b"25\n", (UNREACHABLE, PROTOCOL)),
     ],
 )
 async def test_babble_is_bounded_and_harms_nobody(listen, sender_to, wire, mail, said: bytes, kinds: tuple) -> None:

@@ -52,10 +52,11 @@ def features_of(lines: list[str]) -> Features:
 def announce(email: OutgoingEmail, features: Features) -> list[bytes] | Outcome:
     """MAIL and one RCPT for each recipient, or why there is no use in offering this message to this server."""
     sender, recipients, data = email.envelope_from, email.envelope_to, email.data
+    in_ascii = not email.utf8
     mail = f"MAIL FROM:<{sender}>"
     if features.size:
-        mail += f" SIZE={len(data)}"
-        if features.largest and len(data) > features.largest:
+        mail += f" SIZE={email.size}"
+        if features.largest and email.size > features.largest:
             words = f"not sent: the server takes at most {features.largest} bytes"
             return unsendable(OutcomeReason.MESSAGE_TOO_LARGE, words)
     if not data.isascii():
@@ -63,9 +64,11 @@ def announce(email: OutgoingEmail, features: Features) -> list[bytes] | Outcome:
             words = "not sent: the server takes only messages of 7-bit characters"
             return unsendable(OutcomeReason.CONTENT_REFUSED, words)
         mail += " BODY=8BITMIME"
+        # Beyond ASCII in a header is for servers that also take it in addresses (RFC 6532).
+        in_ascii = in_ascii and data.partition(b"\r\n\r\n")[0].isascii()
     if sender and not _SENDABLE(sender):
         return unsendable(OutcomeReason.POLICY, "not sent: the return path cannot be written in SMTP")
-    commands, in_ascii = [""], sender.isascii()
+    commands = [""]
     for recipient in recipients:
         if not _SENDABLE(recipient) or "@" not in recipient:
             words = "not sent: a recipient's address cannot be written in SMTP"
@@ -74,7 +77,7 @@ def announce(email: OutgoingEmail, features: Features) -> list[bytes] | Outcome:
         commands.append(f"RCPT TO:<{recipient}>\r\n")
     if not recipients:
         return unsendable(OutcomeReason.ADDRESS_INVALID, "not sent: there is no recipient")
-    if not in_ascii:
+    if not (in_ascii and sender.isascii()):
         if not features.utf8:
             words = "not sent: the server takes only addresses in ASCII"
             return unsendable(OutcomeReason.ADDRESS_INVALID, words)

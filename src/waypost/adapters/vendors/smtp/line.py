@@ -3,24 +3,30 @@
 import asyncio
 from abc import abstractmethod
 from collections import deque
-from dataclasses import astuple
-from typing import cast
+from collections.abc import Callable
+from typing import Final, cast
 
 from waypost.adapters.vendors.smtp.options import Timeouts
 from waypost.adapters.vendors.smtp.replies import Reply, ReplyReader, ReplyUnreadable
 
+MOST_HEARD: Final = 128 * 1024
+"""Bytes that are listened to while a session is opened, and again from message to message."""
+_NEVER: Final = float("inf")
+
 
 class Line(asyncio.Protocol):
-    def __init__(self, timeouts: Timeouts, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, timeouts: Timeouts, loop: asyncio.AbstractEventLoop, now: Callable[[], float]) -> None:
         self.transport: asyncio.Transport | None = None
         self._loop = loop
+        self._now = now
         self._reader = ReplyReader()
+        self._may_still_hear = MOST_HEARD
         self._asked: deque[Reply] | None = deque()
         """Replies while the session is being opened; None once messages go."""
         self._waiter: asyncio.Future[None] | None = None
         self._error: Exception | None = None
-        self._deadline = 0.0
-        self._tick = max(min(astuple(timeouts)) / 4, 0.005)
+        self._deadline = _NEVER
+        self._tick = timeouts.tick
         self._timer: asyncio.TimerHandle | None = None
 
     @abstractmethod
@@ -42,6 +48,9 @@ class Line(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         try:
+            self._may_still_hear -= len(data)
+            if self._may_still_hear < 0:
+                raise ReplyUnreadable
             replies = self._reader.feed(data)
             last = len(replies) - 1
             for position, reply in enumerate(replies):
@@ -65,15 +74,19 @@ class Line(asyncio.Protocol):
     # Opening the session: one command, one reply
 
     async def ask(self, command: bytes | None, seconds: float) -> Reply:
-        """Raises what ended the connection, or `TimeoutError`."""
+        """Raises what ended the connection: `TimeoutError` after so many seconds, `ReplyUnreadable` where something was
+        said before it was asked for."""
         if command is not None:
+            if self.heard_too_much:
+                raise ReplyUnreadable
             self._write(command)
-        async with asyncio.timeout(seconds):
-            while not self._asked:
-                if self._error is not None:
-                    raise self._error
-                self._waiter = self._loop.create_future()
-                await self._waiter
+        self._wait(seconds)
+        while not self._asked:
+            if self._error is not None:
+                raise self._error
+            self._waiter = self._loop.create_future()
+            await self._waiter
+        self._deadline = _NEVER
         return self._asked.popleft()
 
     @property
@@ -102,13 +115,13 @@ class Line(asyncio.Protocol):
     # Time: one timer per connection that looks at the deadline now and then, so that a message sets none of its own
 
     def _wait(self, seconds: float) -> None:
-        self._deadline = self._loop.time() + seconds
+        self._deadline = self._now() + seconds
         if self._timer is None:
             self._timer = self._loop.call_later(self._tick, self._look_at_the_clock)
 
     def _look_at_the_clock(self) -> None:
         self._timer = None
-        if self._loop.time() < self._deadline:
+        if self._now() < self._deadline:
             self._timer = self._loop.call_later(self._tick, self._look_at_the_clock)
         else:
             self._on_silence()

@@ -1,13 +1,14 @@
-"""How to reach a mail server, as one URL."""
+"""How to reach a mail server and enter it."""
 
 import re
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from waypost.channels.model import Outcome
 from waypost.kernel.errors import Misconfigured
 
 _HOST: Final = re.compile(r"[A-Za-z0-9._:%-]{1,253}\Z")
@@ -21,14 +22,57 @@ class Tls(StrEnum):
     REQUIRED = "required"
     """By STARTTLS, or nothing is sent. The certificate must be the host's."""
     OPPORTUNISTIC = "opportunistic"
-    """By STARTTLS where the server offers it. Certificates are not checked: without TLS it would go in the clear."""
+    """By STARTTLS where the server offers it. Certificates are checked only where a password follows: the mail itself
+    would else go in the clear."""
     OFF = "off"
+
+
+class Mechanism(StrEnum):
+    """How to authenticate."""
+
+    ANY = "any"
+    """By password: PLAIN where it is offered, else LOGIN."""
+    PLAIN = "PLAIN"
+    LOGIN = "LOGIN"
+    XOAUTH2 = "XOAUTH2"
+
+
+class Tokens(Protocol):
+    """Where the bearer tokens of XOAUTH2 come from."""
+
+    async def token(self, *, not_this: str | None = None) -> str:
+        """One that is good for a while. `not_this` has been refused: another, where there can be another. Raises
+        `NoToken`."""
+        ...
+
+
+class NoToken(Exception):
+    """There is none. `outcome` is what that means for a message."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.reason)
+        self.outcome = outcome
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Credentials:
     username: str
-    password: str = field(repr=False)
+    password: str = field(default="", repr=False)
+    mechanism: Mechanism = Mechanism.ANY
+    tokens: Tokens | None = field(default=None, repr=False)
+    """Of XOAUTH2; without it the password is the token."""
+
+
+class TargetRefused(Exception):
+    """This server may not be called, or there is none of that name."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.words = words
+
+
+Dial = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Which addresses stand for a host: those, and no others, are called. Raises `TargetRefused`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,6 +89,8 @@ class Timeouts:
     """How long an unused connection is kept."""
     closing: float = 5
     """How long `close` waits for answers to what is on the wire."""
+    tick: float = 1
+    """How often a connection looks at the clock."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +100,7 @@ class SmtpOptions:
     tls: Tls
     credentials: Credentials | None = None
     verify: bool = True
-    """Whether the server's certificate must be valid for `host` (not asked for when TLS is opportunistic)."""
+    """Whether the server's certificate must be valid for `host`."""
     ca_file: str | None = None
     plain_auth: bool = False
     """The operator's word that the password may go over a connection that is not encrypted."""
@@ -66,7 +112,8 @@ class SmtpOptions:
 
     @property
     def checks_certificate(self) -> bool:
-        return self.verify and self.tls is not Tls.OPPORTUNISTIC
+        """Opportunistic TLS takes any, as it would take none at all; but a password goes only to whom it belongs."""
+        return self.verify and (self.tls is not Tls.OPPORTUNISTIC or self.credentials is not None)
 
 
 def smtp_options(

@@ -1,15 +1,13 @@
-"""What a server's words, or its silence, mean for a message. One table each for codes, words and errors.
-
-5.7.x and whatever is said to MAIL FROM is about us, never about the recipient. Only an address that is dead by its own
-code, or by words that can mean nothing else, is a hard bounce.
-"""
+"""What a server's words, or its silence, mean for a message. `reply_table` says why, this what follows."""
 
 import re
 import ssl
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final
 
+from waypost.adapters.vendors.smtp.options import TargetRefused
 from waypost.adapters.vendors.smtp.replies import Reply, ReplyUnreadable, reference_in
+from waypost.adapters.vendors.smtp.reply_table import NO_ROW, Meaning, row_of
 from waypost.channels.model import Outcome, OutcomeKind
 from waypost.channels.model import OutcomeReason as Why
 
@@ -22,136 +20,51 @@ class Step(Enum):
     CONTENT = "content"
 
 
-class Meaning(NamedTuple):
-    reason: Why
-    hard_bounce: bool = False
-
-
-# (subject, detail) of RFC 3463 as said with a 5; None stands for every other detail.
-_PERMANENT: Final[dict[tuple[int, int | None], Meaning]] = {
-    (1, 1): Meaning(Why.ADDRESS_UNKNOWN, hard_bounce=True),
-    (1, 2): Meaning(Why.ADDRESS_UNKNOWN, hard_bounce=True),
-    (1, 3): Meaning(Why.ADDRESS_INVALID, hard_bounce=True),
-    (1, 10): Meaning(Why.ADDRESS_UNKNOWN, hard_bounce=True),
-    (1, 4): Meaning(Why.ADDRESS_INVALID),
-    (1, 6): Meaning(Why.ADDRESS_UNKNOWN),
-    (1, 7): Meaning(Why.POLICY),
-    (1, 8): Meaning(Why.POLICY),
-    (1, 9): Meaning(Why.POLICY),
-    (2, 1): Meaning(Why.MAILBOX_DISABLED),
-    (2, 2): Meaning(Why.MAILBOX_FULL),
-    (2, 3): Meaning(Why.MESSAGE_TOO_LARGE),
-    (3, 4): Meaning(Why.MESSAGE_TOO_LARGE),
-    (4, None): Meaning(Why.CONNECTION),
-    (6, None): Meaning(Why.CONTENT_REFUSED),
-    (7, 8): Meaning(Why.AUTHENTICATION),
-    (7, 9): Meaning(Why.AUTHENTICATION),
-    (7, 10): Meaning(Why.TLS),
-    (7, 11): Meaning(Why.TLS),
-    (7, None): Meaning(Why.POLICY),
-}
-# As said with a 4.
-_TEMPORARY: Final[dict[tuple[int, int | None], Meaning]] = {
-    (1, None): Meaning(Why.ADDRESS_UNKNOWN),
-    (2, 1): Meaning(Why.MAILBOX_DISABLED),
-    (2, 2): Meaning(Why.MAILBOX_FULL),
-    (3, None): Meaning(Why.SLOW_DOWN),
-    (4, None): Meaning(Why.CONNECTION),
-    (7, None): Meaning(Why.SLOW_DOWN),
-}
-# Replies whose first code alone says it, whatever follows.
-_BY_CODE: Final[dict[int, Meaning]] = {
-    421: Meaning(Why.SLOW_DOWN),
-    454: Meaning(Why.TLS),
-    530: Meaning(Why.AUTHENTICATION),
-    534: Meaning(Why.AUTHENTICATION),
-    535: Meaning(Why.AUTHENTICATION),
-    538: Meaning(Why.TLS),
-    556: Meaning(Why.ADDRESS_UNKNOWN, hard_bounce=True),
-}
-# The last resort: the first code, where neither an enhanced code nor words say more.
-_BY_CODE_AT_LAST: Final[dict[int, Meaning]] = {
-    450: Meaning(Why.SLOW_DOWN),
-    452: Meaning(Why.SLOW_DOWN),
-    500: Meaning(Why.PROTOCOL),
-    501: Meaning(Why.PROTOCOL),
-    502: Meaning(Why.PROTOCOL),
-    503: Meaning(Why.PROTOCOL),
-    504: Meaning(Why.PROTOCOL),
-    551: Meaning(Why.ADDRESS_UNKNOWN),
-    552: Meaning(Why.MAILBOX_FULL),
-    553: Meaning(Why.ADDRESS_INVALID),
-    555: Meaning(Why.PROTOCOL),
-}
-# Words, the most telling first. What is about us comes before what is about the recipient.
-_BY_WORDS: Final[tuple[tuple[re.Pattern[str], Meaning], ...]] = (
-    (re.compile(r"too many|rate.?limit|throttl|try again later|grey.?list|deferred|too fast"), Meaning(Why.SLOW_DOWN)),
-    (
-        re.compile(
-            r"spam|block(ed|list| list)|black.?list|deny.?list|reputation|policy|dmarc|\bspf\b|dkim|relay"
-            r"|not authori[sz]ed|access denied|unsolicited|banned|listed"
-        ),
-        Meaning(Why.POLICY),
-    ),
-    (re.compile(r"virus|malware|content"), Meaning(Why.CONTENT_REFUSED)),
-    (
-        re.compile(r"(message|size).{0,40}(too (large|big)|exceed|limit)|too (large|big)"),
-        Meaning(Why.MESSAGE_TOO_LARGE),
-    ),
-    (
-        re.compile(r"quota|mailbox.{0,20}\bfull\b|insufficient (disk|storage)|exceeded storage"),
-        Meaning(Why.MAILBOX_FULL),
-    ),
-    (re.compile(r"disabled|inactive|suspended|deactivated"), Meaning(Why.MAILBOX_DISABLED)),
-    (
-        re.compile(
-            r"(user|recipient|mailbox|address|account)( \S{1,80})? (is )?"
-            r"(unknown|not found|(doesn'?t|does not|not) exist)"
-            r"|(no such|unknown) (user|recipient|mailbox|address|account|local part)"
-        ),
-        Meaning(Why.ADDRESS_UNKNOWN, hard_bounce=True),
-    ),
-    (
-        re.compile(r"mailbox (name )?(unavailable|not allowed)|invalid (recipient|mailbox)"),
-        Meaning(Why.ADDRESS_UNKNOWN),
-    ),
-)
 _ABOUT_RECIPIENT: Final = frozenset({Why.ADDRESS_UNKNOWN, Why.ADDRESS_INVALID, Why.MAILBOX_DISABLED, Why.MAILBOX_FULL})
+# About the way in, not about this message: it waits until the way is open again.
+_ABOUT_ENTRY: Final = frozenset({Why.AUTHENTICATION, Why.TLS})
 # The first that fits counts, so the narrower comes first.
 ERRORS: Final[tuple[tuple[type[BaseException], Why], ...]] = (
     (ssl.SSLError, Why.TLS),
     (TimeoutError, Why.TIMEOUT),
     (ReplyUnreadable, Why.PROTOCOL),
+    (TargetRefused, Why.CONNECTION),
     (OSError, Why.CONNECTION),
     (EOFError, Why.CONNECTION),
     (UnicodeError, Why.CONNECTION),
     (Exception, Why.OTHER),
 )
+_IN_A_WHILE: Final = re.compile(
+    r"(?:try|retry|come back|again)\b.{0,40}?\b(?:in|after)\s+(\d{1,5})\s*(s|sec|m|min|h|hour)(?:ond|ute)?s?\b"
+)
+_SECONDS: Final = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600}
+_LONGEST_PAUSE: Final = 86_400
+
+
+class SessionRefused(Exception):
+    """No session. `outcome` is what that means for a message that wanted one."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.reason)
+        self.outcome = outcome
 
 
 def meaning_of(reply: Reply, step: Step = Step.RECIPIENT) -> Meaning:
     """Why a message was refused by this reply (of 4xx or 5xx)."""
-    meaning = _meaning(reply)
+    row = row_of(reply)
+    meaning = NO_ROW if row is None else row.meaning
     if step is Step.SENDER and meaning.reason in _ABOUT_RECIPIENT:
         return Meaning(Why.POLICY)
-    if reply.code < 500 and meaning.hard_bounce:
+    if meaning.hard_bounce and (reply.code < 500 or (reply.enhanced or (5,))[0] != 5):
         return Meaning(meaning.reason)
     return meaning
 
 
-def _meaning(reply: Reply) -> Meaning:
-    if known := _BY_CODE.get(reply.code):
-        return known
-    if (enhanced := reply.enhanced) is not None:
-        _, subject, detail = enhanced
-        table = _TEMPORARY if reply.code < 500 else _PERMANENT
-        if known := table.get((subject, detail)) or table.get((subject, None)):
-            return known
-    words = reply.text.lower()
-    for pattern, meaning in _BY_WORDS:
-        if pattern.search(words):
-            return meaning
-    return _BY_CODE_AT_LAST.get(reply.code, Meaning(Why.OTHER))
+def kind_of(code: int, reason: Why) -> OutcomeKind:
+    """4xx: later. 5xx: never, unless it is only about how we came in."""
+    if code < 500:
+        return OutcomeKind.DEFERRED
+    return OutcomeKind.UNREACHABLE if reason in _ABOUT_ENTRY else OutcomeKind.REJECTED
 
 
 def accepted(reply: Reply, latency_ms: int, note: str = "") -> Outcome:
@@ -171,13 +84,21 @@ def refused(reply: Reply, step: Step, latency_ms: int, *, several_recipients: bo
     # After the content, one reply speaks for all recipients: nobody can tell whose address is dead.
     unclear = step is Step.CONTENT and several_recipients
     return Outcome(
-        kind=OutcomeKind.DEFERRED if reply.code < 500 else OutcomeKind.REJECTED,
+        kind=kind_of(reply.code, meaning.reason),
         reason=meaning.reason,
         code=reply.code,
         reply=reply.text,
         latency_ms=latency_ms,
         hard_bounce=meaning.hard_bounce and not unclear,
+        retry_after=asked_pause(reply),
     )
+
+
+def asked_pause(reply: Reply) -> float | None:
+    """How long a deferral asks us to wait, in seconds, where it says so."""
+    if reply.code >= 500 or (found := _IN_A_WHILE.search(reply.text.lower())) is None:
+        return None
+    return float(min(int(found[1]) * _SECONDS[found[2]], _LONGEST_PAUSE))
 
 
 def lost(reason: Why, latency_ms: int, *, in_doubt: bool, words: str | None = None) -> Outcome:
@@ -189,6 +110,37 @@ def lost(reason: Why, latency_ms: int, *, in_doubt: bool, words: str | None = No
 def unsendable(reason: Why, words: str) -> Outcome:
     """What we see ourselves that this server cannot take."""
     return Outcome(kind=OutcomeKind.REJECTED, reason=reason, reply=words)
+
+
+def session_refused(reply: Reply) -> SessionRefused:
+    """A session refused for now defers its messages; refused for good, it says nothing about them."""
+    if reply.code < 400:
+        return SessionRefused(lost(Why.PROTOCOL, 0, in_doubt=False, words=reply.text))
+    if reply.code < 500:
+        return SessionRefused(refused(reply, Step.SENDER, 0))
+    reason = Why.AUTHENTICATION if meaning_of(reply).reason is Why.AUTHENTICATION else Why.POLICY
+    return SessionRefused(_unopened(reply, reason))
+
+
+def entry_refused(reply: Reply) -> SessionRefused:
+    """The answer to AUTH. Only a refusal for good says that the credentials are wrong."""
+    if reply.code < 400:
+        return SessionRefused(lost(Why.PROTOCOL, 0, in_doubt=False, words=reply.text))
+    if reply.code < 500:
+        deferred = Outcome(
+            kind=OutcomeKind.DEFERRED,
+            reason=Why.SLOW_DOWN,
+            code=reply.code,
+            reply=reply.text,
+            retry_after=asked_pause(reply),
+        )
+        return SessionRefused(deferred)
+    needs_tls = meaning_of(reply).reason is Why.TLS
+    return SessionRefused(_unopened(reply, Why.TLS if needs_tls else Why.AUTHENTICATION))
+
+
+def _unopened(reply: Reply, reason: Why) -> Outcome:
+    return Outcome(kind=OutcomeKind.UNREACHABLE, reason=reason, code=reply.code, reply=reply.text)
 
 
 def reason_of(error: BaseException) -> Why:

@@ -7,15 +7,17 @@ still to come stand in `_expected`, and whatever does not fit them ends the conn
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final, Protocol
 
 from waypost.adapters.vendors.smtp.envelope import Features, announce
 from waypost.adapters.vendors.smtp.jobs import Job, wire_form
-from waypost.adapters.vendors.smtp.line import Line
+from waypost.adapters.vendors.smtp.line import MOST_HEARD, Line
 from waypost.adapters.vendors.smtp.options import SmtpOptions
 from waypost.adapters.vendors.smtp.outcomes import Step, accepted, lost, reason_of, refused
 from waypost.adapters.vendors.smtp.replies import Reply, ReplyUnreadable
+from waypost.channels.model import Outcome
 from waypost.channels.model import OutcomeReason as Why
 from waypost.channels.ports import Withdrawn
 
@@ -61,14 +63,21 @@ class Pool(Protocol):
 
     def is_gone(self, connection: "Connection") -> None: ...
 
+    def was_turned_away(self, outcome: Outcome) -> None:
+        """The server ended a session over its first message."""
+        ...
+
 
 class Connection(Line):
-    def __init__(self, pool: Pool, options: SmtpOptions, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(options.timeouts, loop)
+    def __init__(
+        self, pool: Pool, options: SmtpOptions, loop: asyncio.AbstractEventLoop, now: Callable[[], float] | None = None
+    ) -> None:
+        super().__init__(options.timeouts, loop, now or loop.time)
         self._pool = pool
         self._timeouts = options.timeouts
         self._most = options.messages_per_connection
         self.features = Features()
+        self.encrypted = False
         self._expected: deque[Due] = deque()
         self._unsent: deque[tuple[Due, bytes]] = deque()
         self._envelope_of: Job | None = None
@@ -76,9 +85,11 @@ class Connection(Line):
         self._refusal: tuple[Reply, Step] | None = None
         self._recipients_answered = 0
         self._dot_written = False
-        self._rest_of_content: memoryview | None = None
+        self._rest_of_content: deque[memoryview] = deque()
+        """A file that many messages carry is not copied for each."""
         self._paused = False
         self._count = 0
+        """Messages begun."""
         self._ended = False
 
     # Messages
@@ -87,6 +98,11 @@ class Connection(Line):
         """The session is open: from here on messages go."""
         self._asked = None
         self.take(job)
+
+    @property
+    def carried(self) -> int:
+        """How many messages it has begun to carry."""
+        return self._count
 
     def take(self, job: Job | None) -> None:
         while job is not None:
@@ -131,7 +147,8 @@ class Connection(Line):
         self._refusal = None
         self._recipients_answered = 0
         self._count += 1
-        job.started = self._loop.time()
+        self._may_still_hear = MOST_HEARD
+        job.started = self._now()
         expected = self._expected
         expected.append(Due.MAIL)
         if not self.features.pipelining:
@@ -208,15 +225,15 @@ class Connection(Line):
             self.break_off(ConnectionAbortedError("The message was withdrawn."))
             return
         self._envelope_of, self._content_of = None, job
-        data = job.email.data if job.email.wire_safe else wire_form(job.email.data)
+        data, tail = job.email.data if job.email.wire_safe else wire_form(job.email.data), job.email.tail
         self._expected.append(Due.FINAL)
         self._dot_written = False
-        if len(data) > _ONE_WRITE:
-            self._rest_of_content = memoryview(data + b".\r\n")
+        if len(data) + len(tail) > _ONE_WRITE:
+            self._rest_of_content = deque(memoryview(piece) for piece in (data, tail, b".\r\n"))
             self._write_blocks()
             return
         self._dot_written = True
-        self._write(b"".join((data, b".\r\n", self._envelope_ahead())))
+        self._write(b"".join((data, tail, b".\r\n", self._envelope_ahead())))
         self._wait(self._timeouts.final)
 
     def _envelope_ahead(self) -> bytes:
@@ -230,20 +247,21 @@ class Connection(Line):
     def _write_blocks(self) -> None:
         """A large message goes as fast as the server reads it. The final dot is in the last block."""
         rest = self._rest_of_content
-        while rest is not None and not self._paused and not self._ended:
-            block, rest = rest[:_BLOCK], rest[_BLOCK:]
+        while rest and not self._paused and not self._ended:
+            piece = rest.popleft()
+            if len(piece) > _BLOCK:
+                rest.appendleft(piece[_BLOCK:])
             if not rest:
-                rest, self._dot_written = None, True
-            self._rest_of_content = rest
-            self._write(bytes(block))
-        self._wait(self._timeouts.block if rest is not None else self._timeouts.final)
+                self._dot_written = True
+            self._write(bytes(piece[:_BLOCK]))
+        self._wait(self._timeouts.block if rest else self._timeouts.final)
 
     def pause_writing(self) -> None:
         self._paused = True
 
     def resume_writing(self) -> None:
         self._paused = False
-        if self._rest_of_content is not None and not self._ended:
+        if self._rest_of_content and not self._ended:
             self._write_blocks()
 
     def _on_final(self, reply: Reply) -> None:
@@ -282,7 +300,7 @@ class Connection(Line):
             self.take(self._pool.next_job())
 
     def _latency(self, job: Job) -> int:
-        return int((self._loop.time() - job.started) * 1000)
+        return int((self._now() - job.started) * 1000)
 
     # Endings
 
@@ -296,7 +314,7 @@ class Connection(Line):
         self._pool.has_ended(self)
 
     def _on_silence(self) -> None:
-        if self._expected:
+        if self._expected or self._asked is not None:
             self.break_off(TimeoutError("The server did not answer in time."))
         else:
             self.quit()
@@ -308,6 +326,8 @@ class Connection(Line):
     def _end_session(self, reply: Reply) -> None:
         """421 is about the session. The message it answers is deferred, any other goes over another connection."""
         due = self._expected[0] if self._expected else None
+        if self._count == 1 and due in (Due.MAIL, Due.RCPT, Due.DATA):
+            self._pool.was_turned_away(refused(reply, Step.SENDER, 0))
         if due is Due.FINAL and self._content_of is not None:
             job, self._content_of = self._content_of, None
             job.finish(refused(reply, Step.CONTENT, self._latency(job)))

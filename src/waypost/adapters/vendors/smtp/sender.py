@@ -1,36 +1,43 @@
 """The way out by SMTP: many calls share one pool of connections to one server."""
 
 import asyncio
-import ssl
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 from waypost.adapters.vendors.smtp.jobs import Batch, Job
-from waypost.adapters.vendors.smtp.options import SmtpOptions, Tls
-from waypost.adapters.vendors.smtp.outcomes import lost
+from waypost.adapters.vendors.smtp.options import Dial, SmtpOptions
+from waypost.adapters.vendors.smtp.outcomes import SessionRefused, lost
 from waypost.adapters.vendors.smtp.protocol import Connection
-from waypost.adapters.vendors.smtp.session import SessionRefused, open_session, tls_context
+from waypost.adapters.vendors.smtp.session import Opener
 from waypost.channels.model import Outcome, OutgoingEmail
 from waypost.channels.model import OutcomeReason as Why
 from waypost.channels.ports import Wire
 
 _MOST_TRIES: Final = 3
+_MOST_TURNED_AWAY: Final = 3
+"""Sessions in a row that a server may end over their first message; then everything waiting is put off."""
 _WITHDRAWN: Final = lost(Why.OTHER, 0, in_doubt=False, words="The message was withdrawn.")
 _CLOSING: Final = lost(Why.CONNECTION, 0, in_doubt=False, words="The sender is closing.")
 
 
 class SmtpSender:
-    """Implements `channels.ports.EmailSender`. Connections are opened as messages need them and kept for a while."""
+    """Implements `channels.ports.EmailSender`. Connections are opened as messages need them and kept for a while.
 
-    def __init__(self, options: SmtpOptions) -> None:
+    `dial` says which addresses stand for the server's name; without it the system is asked. `now` counts the seconds
+    of a server's silence."""
+
+    def __init__(
+        self, options: SmtpOptions, *, dial: Dial | None = None, now: Callable[[], float] | None = None
+    ) -> None:
         self._options = options
+        self._opener = Opener(options, dial=dial, now=now)
         self._waiting: deque[Job] = deque()
         self._free: list[Connection] = []
         self._open: set[Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
         self._alive: set[Connection] = set()
-        self._context: ssl.SSLContext | None = None
+        self._turned_away = 0
         self._closing = False
         self._all_gone = asyncio.Event()
 
@@ -102,7 +109,15 @@ class SmtpSender:
             else:
                 self._waiting.append(one)
 
+    def was_turned_away(self, outcome: Outcome) -> None:
+        self._turned_away += 1
+        if self._turned_away >= _MOST_TURNED_AWAY:
+            self._turned_away = 0
+            self._refuse_waiting(outcome)
+
     def has_ended(self, connection: Connection) -> None:
+        if connection.carried > 1:
+            self._turned_away = 0
         if connection in self._free:
             self._free.remove(connection)
         if connection in self._open:
@@ -128,8 +143,6 @@ class SmtpSender:
             task.add_done_callback(self._has_opened)
 
     async def _open_one(self) -> None:
-        if self._context is None and self._options.tls is not Tls.OFF:
-            self._context = tls_context(self._options)
         opened = await self._try_to_open()
         self._opening.discard(cast("asyncio.Task[None]", asyncio.current_task()))
         if isinstance(opened, Connection):
@@ -142,7 +155,7 @@ class SmtpSender:
 
     async def _try_to_open(self) -> Connection | Outcome:
         try:
-            return await open_session(self, self._options, self._context)
+            return await self._opener.open(self)
         except SessionRefused as refused:
             return refused.outcome
 

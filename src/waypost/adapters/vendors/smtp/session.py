@@ -1,73 +1,114 @@
-"""From a socket to a session that takes messages: greeting, EHLO, STARTTLS, AUTH."""
+"""From a name to a session that takes messages: address, connection, greeting, EHLO, STARTTLS, AUTH."""
 
 import asyncio
 import ssl
-from base64 import b64encode
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final, cast
 
+from waypost.adapters.vendors.smtp.authenticate import authenticate
 from waypost.adapters.vendors.smtp.envelope import Features, features_of
-from waypost.adapters.vendors.smtp.options import Credentials, SmtpOptions, Tls, own_name
-from waypost.adapters.vendors.smtp.outcomes import lost, meaning_of, reason_of
+from waypost.adapters.vendors.smtp.options import Dial, SmtpOptions, TargetRefused, Tls, own_name
+from waypost.adapters.vendors.smtp.outcomes import SessionRefused, lost, reason_of, session_refused
 from waypost.adapters.vendors.smtp.protocol import Connection, Pool
-from waypost.adapters.vendors.smtp.replies import Reply, ReplyUnreadable
-from waypost.channels.model import Outcome, OutcomeKind
+from waypost.adapters.vendors.smtp.replies import ReplyUnreadable
 from waypost.channels.model import OutcomeReason as Why
 
 _NOT_UNDERSTOOD: Final = frozenset({500, 501, 502, 504, 550, 554})
+_LEAST_CONNECT_SECONDS: Final = 5.0
 
 
-class SessionRefused(Exception):
-    """No session. `outcome` is what that means for a message that wanted one."""
+class Opener:
+    """Opens sessions with one server."""
 
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__(outcome.reason)
-        self.outcome = outcome
+    def __init__(
+        self, options: SmtpOptions, *, dial: Dial | None = None, now: Callable[[], float] | None = None
+    ) -> None:
+        self._options = options
+        self._dial = dial
+        self._now = now
+        self._context: ssl.SSLContext | None = None
+
+    async def open(self, pool: Pool) -> Connection:
+        """Raises `SessionRefused`. Where TLS is only opportunistic and fails, mail that needs no password goes
+        without."""
+        options = self._options
+        if options.tls is Tls.OFF:
+            return await self._open(pool, None)
+        if self._context is None:
+            self._context = tls_context(options.ca_file, checked=options.checks_certificate)
+        try:
+            return await self._open(pool, self._context)
+        except SessionRefused as refused:
+            in_the_clear = options.credentials is None or options.plain_auth
+            if options.tls is not Tls.OPPORTUNISTIC or refused.outcome.reason is not Why.TLS or not in_the_clear:
+                raise
+        return await self._open(pool, None)
+
+    async def _open(self, pool: Pool, context: ssl.SSLContext | None) -> Connection:
+        options = self._options
+        connection = Connection(pool, options, asyncio.get_running_loop(), self._now)
+        try:
+            await self._connect(connection, context if options.tls is Tls.IMPLICIT else None)
+            await _greet(connection, options)
+            encrypted = options.tls is Tls.IMPLICIT
+            if not encrypted and context is not None:
+                encrypted = await _start_tls(connection, options, context)
+            if options.credentials is not None:
+                await authenticate(connection, options, options.credentials, encrypted=encrypted)
+            if connection.heard_too_much:
+                raise ReplyUnreadable
+        except BaseException as error:
+            connection.break_off(ConnectionAbortedError("The session was not opened."))
+            if isinstance(error, SessionRefused) or not isinstance(error, Exception):
+                raise
+            words = error.words if isinstance(error, TargetRefused) else None
+            raise SessionRefused(lost(reason_of(error), 0, in_doubt=False, words=words)) from error
+        connection.encrypted = encrypted
+        return connection
+
+    async def _connect(self, connection: Connection, context: ssl.SSLContext | None) -> None:
+        """To the first address that answers. TLS asks for the certificate of the name, whatever the address."""
+        options, loop = self._options, asyncio.get_running_loop()
+        async with asyncio.timeout(options.timeouts.connect):
+            addresses: Sequence[str] = [options.host]
+            if self._dial is not None:
+                addresses = await self._dial(options.host, options.port)
+            share = max(options.timeouts.connect / len(addresses), _LEAST_CONNECT_SECONDS)
+            failure: OSError = ConnectionError("There is no address.")
+            for address in addresses:
+                try:
+                    async with asyncio.timeout(share):
+                        await loop.create_connection(
+                            lambda: connection,
+                            address,
+                            options.port,
+                            ssl=context,
+                            server_hostname=None if context is None else options.host,
+                        )
+                except ssl.SSLError:
+                    raise
+                except OSError as error:
+                    failure = error
+                else:
+                    return
+            raise failure
 
 
-def tls_context(options: SmtpOptions) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=options.ca_file)
-    if not options.checks_certificate:
+@lru_cache(maxsize=16)
+def tls_context(ca_file: str | None, *, checked: bool) -> ssl.SSLContext:
+    """Shared by all senders: each holds every authority that the system knows."""
+    context = ssl.create_default_context(cafile=ca_file)
+    if not checked:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
 
 
-async def open_session(pool: Pool, options: SmtpOptions, context: ssl.SSLContext | None) -> Connection:
-    """Raises `SessionRefused`. Where TLS is only opportunistic and fails, the mail goes without."""
-    try:
-        return await _open(pool, options, context)
-    except SessionRefused as refused:
-        if options.tls is not Tls.OPPORTUNISTIC or refused.outcome.reason is not Why.TLS:
-            raise
-    return await _open(pool, options, None)
-
-
-async def _open(pool: Pool, options: SmtpOptions, context: ssl.SSLContext | None) -> Connection:
-    loop = asyncio.get_running_loop()
-    connection = Connection(pool, options, loop)
-    try:
-        async with asyncio.timeout(options.timeouts.connect):
-            await loop.create_connection(
-                lambda: connection, options.host, options.port, ssl=context if options.tls is Tls.IMPLICIT else None
-            )
-        await _greet(connection, options)
-        encrypted = options.tls is Tls.IMPLICIT
-        if not encrypted and context is not None:
-            encrypted = await _start_tls(connection, options, context)
-        if options.credentials is not None:
-            await _authenticate(connection, options, options.credentials, encrypted=encrypted)
-    except BaseException as error:
-        connection.break_off(ConnectionAbortedError("The session was not opened."))
-        if isinstance(error, SessionRefused) or not isinstance(error, Exception):
-            raise
-        raise SessionRefused(lost(reason_of(error), 0, in_doubt=False)) from error
-    return connection
-
-
 async def _greet(connection: Connection, options: SmtpOptions) -> None:
     greeting = await connection.ask(None, options.timeouts.greeting)
     if greeting.code != 220:
-        raise _refused(greeting)
+        raise session_refused(greeting)
     await _say_hello(connection, options)
 
 
@@ -78,10 +119,10 @@ async def _say_hello(connection: Connection, options: SmtpOptions) -> None:
         connection.features = features_of(reply.lines())
         return
     if reply.code not in _NOT_UNDERSTOOD:
-        raise _refused(reply)
+        raise session_refused(reply)
     reply = await connection.ask(f"HELO {name}\r\n".encode("ascii"), options.timeouts.command)
     if reply.code != 250:
-        raise _refused(reply)
+        raise session_refused(reply)
     connection.features = Features()
 
 
@@ -99,6 +140,8 @@ async def _start_tls(connection: Connection, options: SmtpOptions, context: ssl.
     if connection.heard_too_much or connection.transport is None:
         # Said before encryption, it would be taken for something said after.
         raise ReplyUnreadable
+    # What was offered in the clear counts no more, whatever follows.
+    connection.features = Features()
     try:
         connection.transport = await asyncio.get_running_loop().start_tls(
             connection.transport,
@@ -111,41 +154,6 @@ async def _start_tls(connection: Connection, options: SmtpOptions, context: ssl.
         raise SessionRefused(lost(Why.TLS, 0, in_doubt=False)) from error
     await _say_hello(connection, options)
     return True
-
-
-async def _authenticate(
-    connection: Connection, options: SmtpOptions, credentials: Credentials, *, encrypted: bool
-) -> None:
-    if not encrypted and not options.plain_auth:
-        words = "The line is not encrypted, so the password was not sent."
-        raise SessionRefused(lost(Why.TLS, 0, in_doubt=False, words=words))
-    offered, seconds = connection.features.authentication, options.timeouts.command
-    username, password = credentials.username.encode(), credentials.password.encode()
-    if "PLAIN" in offered:
-        token = b64encode(b"\x00" + username + b"\x00" + password)
-        reply = await connection.ask(b"AUTH PLAIN " + token + b"\r\n", seconds)
-    elif "LOGIN" in offered:
-        reply = await connection.ask(b"AUTH LOGIN\r\n", seconds)
-        for word in (username, password):
-            if reply.code != 334:
-                break
-            reply = await connection.ask(b64encode(word) + b"\r\n", seconds)
-    else:
-        words = "The server offers neither AUTH PLAIN nor AUTH LOGIN."
-        raise SessionRefused(lost(Why.AUTHENTICATION, 0, in_doubt=False, words=words))
-    if reply.code != 235:
-        raise _refused(reply, otherwise=Why.AUTHENTICATION)
-
-
-def _refused(reply: Reply, otherwise: Why = Why.OTHER) -> SessionRefused:
-    """A session refused for now defers its messages; refused for good, it says nothing about them."""
-    if reply.code < 400:
-        return SessionRefused(lost(Why.PROTOCOL, 0, in_doubt=False, words=reply.text))
-    reason = meaning_of(reply).reason if reply.code < 500 else Why.POLICY
-    if otherwise is not Why.OTHER:
-        reason = otherwise
-    kind = OutcomeKind.DEFERRED if reply.code < 500 else OutcomeKind.UNREACHABLE
-    return SessionRefused(Outcome(kind=kind, reason=reason, code=reply.code, reply=reply.text))
 
 
 def _local_address(connection: Connection) -> str:
