@@ -10,7 +10,7 @@ import msgspec
 
 from waypost.channels.model import Outcome, OutgoingEmail
 from waypost.channels.ports import EmailSender
-from waypost.delivery.gate import GateFacts, MessageKind
+from waypost.delivery.gate import Defer, GateFacts, MessageKind
 from waypost.delivery.limits import Ledger, Limits
 from waypost.delivery.model import (
     AttemptView,
@@ -23,6 +23,7 @@ from waypost.delivery.model import (
     State,
     StateView,
     TimelineEntry,
+    Way,
 )
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vault import DataKey
@@ -197,15 +198,49 @@ class Withheld:
     detail: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
 
+class Postponed(msgspec.Struct, frozen=True):
+    """It does not fit beside the others of its batch: it goes back, to be due at once."""
+
+
+ComposeAnswer = Composed | ComposedForInbox | Withheld | Postponed
+
+
 class Composer(Protocol):
-    async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed | ComposedForInbox | Withheld]:
+    async def compose(self, claimed: Sequence[Claimed]) -> Sequence[ComposeAnswer]:
         """One answer for each, in order. Raises `Unavailable` while what it needs is away."""
         ...
 
 
 class Senders(Protocol):
     async def email(self, tenant_id: str) -> EmailSender:
-        """The tenant's way out; the same object for tenants that share one."""
+        """The installation's way out for this tenant; the same object for tenants that share one."""
+        ...
+
+    async def by_account(self, tenant_id: str, account_id: UUID) -> EmailSender:
+        """The way out of one sender account, for one batch: an account that is changed gets a new one. Where it cannot
+        be opened, one whose every answer says why."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reserved:
+    """What came of asking for room. A message that is in none of these leaves the installation's own way."""
+
+    ways: dict[UUID, Way]
+    deferred: dict[UUID, Defer]
+    given_back: dict[UUID, bool]
+    """Nobody could be asked about these; and whether that may be their own fault."""
+
+
+class Capacity(Protocol):
+    """What sender accounts may send: handed out before a message is composed, counted when it is settled."""
+
+    async def reserve(self, batch_id: UUID, rows: Sequence[Claimed]) -> Reserved | None:
+        """None: none of it is any account's concern. Nothing is reserved if it raises."""
+        ...
+
+    async def settled(self, settlements: Sequence[Settlement]) -> None:
+        """Told after a batch is written down, of all of it. Never raises: what it misses, the next batch shows."""
         ...
 
 
@@ -274,7 +309,7 @@ class Telemetry(Protocol):
 
     def settled(self, settlements: Sequence[Settlement], seconds: float) -> None: ...
 
-    def composed(self, answers: "Sequence[Composed | ComposedForInbox | Withheld]", seconds: float) -> None: ...
+    def composed(self, answers: Sequence[ComposeAnswer], seconds: float) -> None: ...
 
     def rescued(self, settlements: Sequence[Settlement]) -> None: ...
 

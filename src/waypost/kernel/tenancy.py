@@ -29,6 +29,8 @@ class Permission(StrEnum):
     TOPICS_WRITE = "topics:write"
     SUPPRESSIONS_READ = "suppressions:read"
     SUPPRESSIONS_WRITE = "suppressions:write"
+    SENDERS_READ = "senders:read"
+    SENDERS_WRITE = "senders:write"
     SETTINGS_READ = "settings:read"
     SETTINGS_WRITE = "settings:write"
     EVENTS_SEND = "events:send"

@@ -20,6 +20,7 @@ READING: Final = frozenset(
         Permission.TEMPLATES_READ,
         Permission.TOPICS_READ,
         Permission.SUPPRESSIONS_READ,
+        Permission.SENDERS_READ,
         Permission.SETTINGS_READ,
         Permission.TRIGGERS_READ,
         Permission.INBOX_READ,

@@ -77,6 +77,8 @@ async def claim_and_settle(connection: asyncpg.Connection) -> tuple[dict[str, in
             [None] * count,
             [None] * count,
             [1] * count,
+            None,
+            None,
         )
         settle_reads = await rows_read(connection, before)
     assert lost == []

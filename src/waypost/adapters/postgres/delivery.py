@@ -16,7 +16,7 @@ from waypost.channels.model import OutcomeKind
 from waypost.delivery.gate import GateFacts, MessageKind
 from waypost.delivery.model import AttemptView, QueueRow, State, StateView, TimelineEntry
 from waypost.kernel.clock import Clock
-from waypost.kernel.ids import mint, moment_of
+from waypost.kernel.ids import mint, moment_of, show
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vocabulary import Category, Channel
 from waypost.kernel.work import Transaction
@@ -136,6 +136,7 @@ def _attempt(row: Record) -> AttemptView:
     return AttemptView(
         n=row["n"],
         started_at=row["started_at"],
+        account_id=row["account_id"],
         latency_ms=row["latency_ms"],
         outcome=None if row["outcome"] is None else OutcomeKind(row["outcome"]).name.lower(),
         reason=row["reason"],
@@ -147,6 +148,8 @@ def _attempt(row: Record) -> AttemptView:
 
 def _entries_of(attempt: AttemptView) -> list[TimelineEntry]:
     started: dict[str, JsonValue] = {"attempt": attempt.n}
+    if attempt.account_id is not None:
+        started["sender_account"] = show("acc", attempt.account_id)
     entries = [TimelineEntry(at=attempt.started_at, event="attempt_started", reason=None, detail=started)]
     if attempt.outcome is not None:
         told = {"code": attempt.code, "reference": attempt.reference, "latency_ms": attempt.latency_ms}

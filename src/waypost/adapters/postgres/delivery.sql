@@ -110,5 +110,5 @@ where t.tenant_id = $1 and t.notification_id = $2 order by t.id
 -- name: attempts
 -- tenant: row
 -- Every call to a vendor, open ones included.
-select a.n, a.started_at, a.latency_ms, a.outcome, a.code, a.reason, a.reference, a.reply from attempts a
+select a.n, a.started_at, a.account_id, a.latency_ms, a.outcome, a.code, a.reason, a.reference, a.reply from attempts a
 where a.tenant_id = $1 and a.notification_id = $2 order by a.n

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.queries import load
-from waypost.delivery.model import Held
+from waypost.delivery.model import Held, Way
 from waypost.delivery.ports import Hold
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
 
@@ -68,6 +68,7 @@ class PgWorkerLeases:
                 category=Category(row["category"]),
                 priority=Priority(row["priority"]),
                 expires_at=row["expires_at"],
+                way=None if row["account_id"] is None else Way(account_id=row["account_id"]),
             )
             for row in rows
         ]

@@ -33,7 +33,9 @@ select distinct tenant_id, id from waypost.abandoned_claims($1)
 -- name: open_attempts
 -- tenant: row
 -- What of a batch is still open under that worker: nobody knows how it ended.
-select a.notification_id as id, a.retention, a.n, a.claims, m.channel, m.category, m.priority, m.expires_at
+select a.notification_id as id, a.retention, a.n, a.claims, m.channel, m.category, m.priority, m.expires_at,
+       (select r.account_id from sender_reservations r
+        where r.tenant_id = $1 and r.batch_id = $2 and a.notification_id = any (r.ids) limit 1) as account_id
 from claims c cross join lateral unnest(c.ids) as held (id)
 join attempts a on a.tenant_id = $1 and a.notification_id = held.id and a.worker_id = c.worker_id and a.outcome is null
 join notifications m on m.tenant_id = $1 and m.id = a.notification_id and m.retention = a.retention
