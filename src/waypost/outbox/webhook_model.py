@@ -93,6 +93,8 @@ class Answer:
     retry_after: str | None = None
     body: bytes = b""
     latency_ms: int = 0
+    sent: bool = True
+    """Whether the whole request may have reached the peer."""
 
 
 class DeliveryState(StrEnum):

@@ -70,6 +70,11 @@ class AccountConnection:
         return self.port or (465 if self.tls is TlsMode.IMPLICIT else 587)
 
     @property
+    def is_loopback(self) -> bool:
+        """This host itself, where a secret needs no encryption."""
+        return self.kind is AccountKind.SMTP and _LOOPBACK.match(self.host) is not None
+
+    @property
     def mints_tokens(self) -> bool:
         """Whether the secret is a service account's key file."""
         return self.kind is AccountKind.GMAIL or (
@@ -144,7 +149,7 @@ def _faults_of_entry(connection: AccountConnection) -> Iterator[_Fault]:
             "invalid",
             f"A user's name has at most {_LONGEST_USERNAME} characters, and no control characters.",
         )
-    if connection.tls is TlsMode.OFF and not _LOOPBACK.match(connection.host):
+    if connection.tls is TlsMode.OFF and not connection.is_loopback:
         yield "tls", "password_in_the_clear", "A secret goes only over an encrypted line: choose another `tls`."
     if connection.mints_tokens:
         yield from _fault_of_subject(connection, needed=False)

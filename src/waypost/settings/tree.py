@@ -186,6 +186,21 @@ class Settings:
         str | None,
         About(_MAIL, readers.domain, "Where tenants' tracking domains lead.", "the host of WAYPOST_PUBLIC_URL"),
     ] = None
+    smtp_ca_file: Annotated[
+        Path | None,
+        About(
+            _MAIL,
+            readers.path,
+            "A file of authorities that sender accounts' mail servers may be certified by, in place of the system's.",
+            "the system's",
+        ),
+    ] = None
+    gmail_url: Annotated[
+        str, About(_MAIL, readers.web_url, "Where Gmail's API is, for sender accounts of kind `gmail`.")
+    ] = "https://gmail.googleapis.com"
+    google_auth_url: Annotated[
+        str, About(_MAIL, readers.web_url, "Where a Google service account's claim is exchanged for a token.")
+    ] = "https://oauth2.googleapis.com/token"
     catchall_port: Annotated[
         int, About(_MAIL, readers.port, "The SMTP port of the catch-all mailbox; 0 takes any free one.")
     ] = 0

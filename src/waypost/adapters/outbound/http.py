@@ -41,25 +41,30 @@ class GuardedHttp:
         fault: CallFault | None = None
         retry_after: str | None = None
         said = b""
+        sent = _Sent()
         try:
             # A real clock: what is bounded is the patience with a peer, which no simulated time can shorten.
             async with asyncio.timeout(self._timeout):
-                status, retry_after, said = await self._exchange(url, headers, body)
+                status, retry_after, said = await self._exchange(url, headers, body, sent)
         except TimeoutError:
             fault = CallFault.TIMEOUT
         except Exception as error:
             fault = _fault_of(error)
         latency = round((self._clock.monotonic() - began) * 1000)
-        return Answer(status=status, fault=fault, retry_after=retry_after, body=said, latency_ms=latency)
+        return Answer(
+            status=status, fault=fault, retry_after=retry_after, body=said, latency_ms=latency, sent=sent.begun
+        )
 
     async def close(self) -> None:
         if self._pool is not None:
             await self._pool.aclose()
             self._pool = None
 
-    async def _exchange(self, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, str | None, bytes]:
+    async def _exchange(
+        self, url: str, headers: Mapping[str, str], body: bytes, watch: "_Sent"
+    ) -> tuple[int, str | None, bytes]:
         said = bytearray()
-        every = {"timeout": dict.fromkeys(("connect", "pool"), _CONNECT_SECONDS)}
+        every = {"timeout": dict.fromkeys(("connect", "pool"), _CONNECT_SECONDS), "trace": watch.trace}
         sent = {"Accept-Encoding": "identity", "Content-Length": str(len(body)), **headers}
         pairs = [(name.encode(), value.encode()) for name, value in sent.items()]
         async with self._open_pool().stream("POST", url, headers=pairs, content=body, extensions=every) as response:
@@ -88,6 +93,19 @@ class GuardedHttp:
                 network_backend=GuardedBackend(self._guard),
             )
         return self._pool
+
+
+class _Sent:
+    """Follows one call: whether its body has begun to go."""
+
+    __slots__ = ("begun",)
+
+    def __init__(self) -> None:
+        self.begun = False
+
+    async def trace(self, event: str, _: object) -> None:
+        if event == "http11.send_request_body.started":
+            self.begun = True
 
 
 def _fault_of(error: Exception) -> CallFault:
