@@ -33,6 +33,8 @@ from waypost.bootstrap.events import join_events
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.inbox import inbox_bell_of, inbox_ear_of, join_heirs, join_inbox
 from waypost.bootstrap.jobs import join_jobs
+from waypost.bootstrap.operations import operations_of
+from waypost.bootstrap.own_time import OwnTime
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.recipients import join_recipients
 from waypost.bootstrap.submit_metrics import SubmitMetrics
@@ -63,16 +65,23 @@ from waypost.tenants.sessions import Sessions
 
 
 @asynccontextmanager
-async def open_app(settings: Settings, registry: CollectorRegistry | None = None) -> AsyncGenerator[App]:
+async def open_app(
+    settings: Settings, registry: CollectorRegistry | None = None, *, own_time: OwnTime | None = None
+) -> AsyncGenerator[App]:
     """Everything the API works with. Refuses to start on a schema or a master key that does not fit."""
     master = open_master_key(settings.master_key_path, create=False)
     dsn, registry = api_url(settings, master), registry or CollectorRegistry()
     async with AsyncExitStack() as stack:
-        pool = await open_pool(dsn, PoolOptions(application_name="waypost api", max_size=settings.api_connections))
+        options = PoolOptions(
+            application_name="waypost api",
+            max_size=settings.api_connections,
+            search_path=own_time.search_path if own_time else "waypost",
+        )
+        pool = await open_pool(dsn, options)
         stack.push_async_callback(pool.close)
         readiness = Readiness(pool)
         await readiness.check()
-        clock = await stack.enter_async_context(database_clock(pool))
+        clock = own_time.clock if own_time else await stack.enter_async_context(database_clock(pool))
         bell = Bell(dsn, clock)
         stack.push_async_callback(bell.close)
         inbox_bell = inbox_bell_of(settings, dsn, clock)

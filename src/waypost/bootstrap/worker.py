@@ -39,6 +39,7 @@ from waypost.bootstrap.event_chores import open_event_chores
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.inbox import inbox_bell_of
 from waypost.bootstrap.jobs import join_job_runner
+from waypost.bootstrap.own_time import OwnTime, TimedDispatch
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.relay import CONNECTIONS, open_relay
 from waypost.bootstrap.senders import TenantSenders
@@ -98,7 +99,11 @@ class Crew:
 
 @asynccontextmanager
 async def open_worker(
-    settings: Settings, telemetry: WorkerTelemetry, registry: CollectorRegistry | None = None
+    settings: Settings,
+    telemetry: WorkerTelemetry,
+    registry: CollectorRegistry | None = None,
+    *,
+    own_time: OwnTime | None = None,
 ) -> AsyncGenerator[Worker | Crew]:
     """Refuses to start on a schema or a master key that does not fit."""
     master = open_master_key(settings.master_key_path, create=False)
@@ -106,16 +111,20 @@ async def open_worker(
     async with AsyncExitStack() as stack:
         taken = _OWN_LINES + _FOR_JOBS + (CONNECTIONS if settings.relay == "on" else 0)
         options = PoolOptions(
-            application_name="waypost worker", max_size=settings.worker_connections - taken, index_plans=True
+            application_name="waypost worker",
+            max_size=settings.worker_connections - taken,
+            index_plans=True,
+            search_path=own_time.search_path if own_time else "waypost",
         )
         pool = await open_pool(dsn, options)
         stack.push_async_callback(pool.close)
         await Readiness(pool).check()
-        clock = await stack.enter_async_context(database_clock(pool))
-        claims, settlements, leases, chores = (Line(dsn, options) for _ in range(_OWN_LINES - 1))
-        ear, bell = Listener(dsn, clock), Bell(dsn, clock)
+        clock = own_time.clock if own_time else await stack.enter_async_context(database_clock(pool))
+        claims, settlements, leases, chores, paused = (Line(dsn, options) for _ in range(_OWN_LINES - 1))
+        pauses = PauseBook(board=PgPauseBoard(paused), clock=clock)
+        listener, bell = Listener(dsn, clock, also=pauses.ring), Bell(dsn, clock)
         renderer = RenderPool(clock=clock)
-        for closable in (claims, settlements, leases, chores, ear, bell, renderer):
+        for closable in (claims, settlements, leases, chores, paused, listener, bell, renderer):
             stack.push_async_callback(closable.close)
         await renderer.warm()
 
@@ -139,6 +148,8 @@ async def open_worker(
             inboxes=PgInboxDelivery(bell=inbox_bell, clock=clock),
         )
         dispatch = TracedDispatch(store, tracing.tracer) if tracing else store
+        if own_time:
+            dispatch = TimedDispatch(store, own_time.timekeeper)
         workers = PgWorkerLeases(line=leases, code_version=code_version())
         lease = Lease(store=workers, clock=clock, worker_id=worker_id, seconds=settings.lease, tell_time=clock.correct)
         settler = Settler(store=dispatch, clock=clock, worker_id=worker_id)
@@ -165,7 +176,7 @@ async def open_worker(
             composer=TracedComposer(composer, tracing.tracer) if tracing else composer,
             senders=senders,
             journal=journal,
-            ear=ear,
+            ear=own_time.ear if own_time else listener,
             telemetry=telemetry,
             lease=lease,
             settler=settler,
@@ -180,7 +191,8 @@ async def open_worker(
             clock=clock,
             random=random.random,
         )
-        dispatcher = Dispatcher(parts, worker_id=worker_id, batch_size=settings.batch_size, depth=_DEPTH)
+        depth = own_time.depth if own_time else _DEPTH
+        dispatcher = Dispatcher(parts, worker_id=worker_id, batch_size=settings.batch_size, depth=depth)
         strays = Strays(workers=workers, settler=settler, clock=clock, worker_id=worker_id, in_hand=dispatcher.in_hand)
         upkeep = PgUpkeep(chores)
         # Jobs write thousands of rows at once, for which the plans of the dispatcher are the wrong ones.
@@ -217,10 +229,13 @@ async def open_worker(
         if settings.relay == "on":
             relay, tell = await stack.enter_async_context(open_relay(settings, dsn, vault, telemetry, clock))
             more.append(Chore(name="tell_relay_standing", every=15.0, do=tell))
+        keeping = Upkeep(store=upkeep, rescue=rescue, clock=clock, more=more)
+        if own_time:
+            keeping.chores = ()
         worker = Worker(
             dispatcher=dispatcher,
             lease=lease,
-            upkeep=Upkeep(store=upkeep, rescue=rescue, clock=clock, more=more),
+            upkeep=keeping,
             journal=journal,
         )
         yield Crew(worker, relay) if relay else worker

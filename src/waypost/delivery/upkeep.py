@@ -82,7 +82,7 @@ class Upkeep:
     def __init__(self, *, store: UpkeepStore, rescue: Rescue, clock: Clock, more: Sequence[Chore] = ()) -> None:
         self._store = store
         self._clock = clock
-        self.chores = (
+        self.chores: tuple[Chore, ...] = (
             *more,
             Chore(name="rescue", every=5.0, do=rescue.rescue),
             Chore(name="wake_sleeping_lanes", every=30.0, do=store.wake_sleeping_lanes),

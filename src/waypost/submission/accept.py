@@ -1,6 +1,6 @@
 """Takes a submitted mail: read apart from everything else, then the same use case as a call of the API."""
 
-from waypost.kernel.errors import Refused, refuse
+from waypost.kernel.errors import Refused
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.work import Work
 from waypost.notifications.model import Accepted
@@ -22,10 +22,6 @@ class AcceptMail:
         read = await self._reader.read_mail(scope.tenant_id, mail.content)
         if isinstance(read, UnreadMail):
             raise Refused(read.message, code=read.code)
-        if read.enclosures:
-            raise refuse(
-                "/attachments", "attachments_refused", "Attachments cannot be sent this way; link to the file."
-            )
         command = command_of(read, mail.recipients)
         async with self._work.begin(scope.tenant_id) as tx:
             return await self._submit(tx, scope, command)

@@ -7,12 +7,13 @@ from typing import Final
 import msgspec
 
 from waypost.kernel.address import Address, normalise_email
+from waypost.kernel.attachments import NewFile
 from waypost.kernel.errors import FieldError, Refused, refuse
 from waypost.kernel.jsontypes import JsonObject, JsonValue
 from waypost.kernel.vocabulary import CATEGORIES, PRIORITIES, Category, Priority
 from waypost.notifications.model import Once, SubmitCommand
 from waypost.recipients.model import RecipientFields, Target
-from waypost.submission.model import ReadMail
+from waypost.submission.model import Enclosure, ReadMail
 from waypost.templates.model import Content
 
 _CATEGORY: Final = "category"
@@ -41,8 +42,18 @@ def command_of(mail: ReadMail, recipients: tuple[str, ...]) -> SubmitCommand:
         sender=mail.sender,
         reply_to=mail.reply_to,
         headers=mail.headers,
+        attachments=tuple(_file(number, one) for number, one in enumerate(mail.enclosures, 1)),
         metadata=_metadata(controls),
         once=_once(mail),
+    )
+
+
+def _file(number: int, enclosure: Enclosure) -> NewFile:
+    return NewFile(
+        filename=enclosure.name or f"part-{number}",
+        content=enclosure.content,
+        content_type=enclosure.media_type,
+        content_id=enclosure.content_id,
     )
 
 

@@ -26,6 +26,8 @@ class PoolOptions:
     lock_timeout: float = 10.0
     idle_in_transaction_timeout: float = 30.0
     transaction_timeout: float = 60.0
+    search_path: str = "waypost"
+    """Another only where a rehearsal tells the time."""
     index_plans: bool = False
     """For the worker: forbid sequential scans, hash and merge joins."""
 
@@ -52,7 +54,7 @@ def server_settings(options: PoolOptions, major: int) -> dict[str, str]:
     """Sent at connection start, so that the reset on release returns to them."""
     settings = {
         "application_name": options.application_name,
-        "search_path": "waypost",
+        "search_path": options.search_path,
         "jit": "off",
         # A call's statements are short and always the same: planning them anew would cost more than running them.
         "plan_cache_mode": "force_generic_plan",

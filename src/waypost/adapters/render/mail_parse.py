@@ -163,10 +163,12 @@ def _enclosed(part: "Message[str, str]", media_type: str) -> Enclosure:
         if not part.is_multipart()
         else part.as_bytes(policy=_WIRE).partition(b"\r\n\r\n")[2]
     )
-    content_id = _words(_raw(str(part.get("Content-ID", "")))).strip("<> ")
+    shown = part.get_content_disposition() != "attachment"
+    content_id = _words(_raw(str(part.get("Content-ID", "")))).strip("<> ") if shown else ""
+    charset = part.get_content_charset() if media_type.startswith("text/") else None
     return Enclosure(
         name=_clean(_words(part.get_filename() or ""))[:_LONGEST_NAME],
-        media_type=media_type,
+        media_type=f"{media_type}; charset={charset}" if charset else media_type,
         content=data if isinstance(data, bytes) else b"",
         content_id=content_id or None,
     )
