@@ -11,6 +11,7 @@ from typing import Final
 from uuid import UUID
 
 import structlog
+from msgspec import structs
 
 from waypost.channels.model import Outcome
 from waypost.delivery.model import Closed, Ended, Note, Settlement
@@ -95,7 +96,7 @@ def _plain(settlement: Settlement) -> Settlement:
     match settlement:
         case Closed(outcome=outcome):
             bare = Outcome(kind=outcome.kind, reason=outcome.reason)
-            return replace(settlement, outcome=bare, sealed_reply=None, bounced=None)
+            return structs.replace(settlement, outcome=bare, sealed_reply=None, bounced=None)
         case Ended():
             return replace(settlement, note=Note(event=settlement.note.event, reason=settlement.end.state.word))
         case _:

@@ -6,6 +6,7 @@ A uuid column sorts by time this way and partitions are cut by it, so an id alon
 import os
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
@@ -45,9 +46,10 @@ def moment_of(value: UUID) -> datetime:
     return datetime.fromtimestamp(int.from_bytes(value.bytes[:6], "big") / 1000, tz=UTC)
 
 
+@lru_cache(maxsize=2_000)
 def show_ulid(value: UUID) -> str:
-    # Ten bits at a time, of two halves: a message spells its id twice on its way out, an event three. The library needs
-    # much longer for it, and so does a loop over shifts of all 128 bits.
+    # Ten bits at a time, of two halves: the library needs much longer for it, and so does a loop over shifts of all 128
+    # bits. A message spells its id three times on its way out: those of a few batches are remembered.
     number = value.int
     high, low = number >> 70, number & _LOW
     return (

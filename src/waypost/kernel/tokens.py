@@ -29,6 +29,7 @@ _KEY_ID: Final = 1
 _PROOF_BYTES: Final = 16
 _HEAD_BYTES: Final = 7
 _TENANT: Final = re.compile(r"[a-z0-9-]{3,63}\Z")
+_FOR_LINKS: Final = bytes.maketrans(b"+/", b"-_")
 _LATEST: Final = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
 
@@ -151,7 +152,7 @@ class Tokens:
 
 
 def spell(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+    return binascii.b2a_base64(raw, newline=False).translate(_FOR_LINKS, b"=").decode("ascii")
 
 
 def unspell(text: str, *, longest: int) -> bytes | None:

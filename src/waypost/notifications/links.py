@@ -1,20 +1,21 @@
 """The links that let a person stop or choose: made when a message is composed, good for years."""
 
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from waypost.delivery.model import Claimed
 from waypost.kernel import tokens
-from waypost.kernel.tokens import Purpose, Token
+from waypost.kernel.tokens import Purpose, Stamp, Token
 from waypost.kernel.vault import TenantKey
 from waypost.kernel.vocabulary import Category
-from waypost.preferences.link_subject import LinkSubject
+from waypost.preferences.link_subject import LinkSubject, pack
 from waypost.templates.context import LINKS
 
 CONFIRM: Final = "confirm"
 UNDO: Final = "undo"
+_MOST_STAMPS: Final = 2_000
 _STOPPABLE: Final = frozenset({Category.MARKETING, Category.REMINDER})
 
 
@@ -24,6 +25,8 @@ class Links:
 
     public_url: str
     domain: str
+    _stamps: dict[str, tuple[Stamp, Stamp]] = field(default_factory=dict[str, tuple[Stamp, Stamp]], repr=False)
+    """What writes a tenant's links of either kind."""
 
     def of_message(
         self, one: Claimed, mentioned: Set[str], key: TenantKey
@@ -32,13 +35,14 @@ class Links:
         stoppable = may_be_stopped(one.category, one.topic)
         if not stoppable and mentioned.isdisjoint(LINKS):
             return {}, ()
-        subject = LinkSubject(
-            recipient_id=one.recipient_id, channel=one.channel, topic=one.topic or "", address_id=one.address_id
-        )
-        unsubscribe = self.unsubscribe(one.tenant_id, subject, key)
+        subject = pack(one.recipient_id, one.channel, one.topic or "", one.address_id)
+        stamps = self._stamps.get(one.tenant_id)
+        if stamps is None:
+            stamps = self._new_stamps(one.tenant_id, key)
+        unsubscribe = f"{self.public_url}/u/{stamps[0](subject)}"
         urls = {"unsubscribe_url": unsubscribe}
         if "preferences_url" in mentioned:
-            urls["preferences_url"] = self.preferences(one.tenant_id, subject, key)
+            urls["preferences_url"] = f"{self.public_url}/p/{stamps[1](subject)}"
         if not stoppable:
             return urls, ()
         return urls, list_headers(unsubscribe, one.topic or one.category.word, one.tenant_id, self.domain)
@@ -48,6 +52,13 @@ class Links:
 
     def preferences(self, tenant_id: str, subject: LinkSubject, key: TenantKey) -> str:
         return f"{self.public_url}/p/{_token(Purpose.PREFERENCES, tenant_id, subject, key)}"
+
+    def _new_stamps(self, tenant_id: str, key: TenantKey) -> tuple[Stamp, Stamp]:
+        if len(self._stamps) >= _MOST_STAMPS:
+            self._stamps.clear()
+        made = Stamp(Purpose.UNSUBSCRIBE, tenant_id, key), Stamp(Purpose.PREFERENCES, tenant_id, key)
+        self._stamps[tenant_id] = made
+        return made
 
     def confirm(self, tenant_id: str, subject: LinkSubject, key: TenantKey, expires_at: datetime) -> str:
         return f"{self.public_url}/p/{grant_token(CONFIRM, tenant_id, subject, key, expires_at)}"

@@ -1,5 +1,6 @@
 """Whom a link in a message is about: packed into the subject of its token."""
 
+import struct
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -10,6 +11,7 @@ from waypost.preferences.rules import is_topic_key
 
 _FIXED: Final = 37
 _NOBODY: Final = bytes(16)
+_FIXED_END: Final = struct.Struct(">BI")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,9 +26,13 @@ class LinkSubject:
     """The word in the history of consent that the link answers to, where it does."""
 
     def pack(self) -> bytes:
-        address = self.address_id.bytes if self.address_id else _NOBODY
-        fixed = self.recipient_id.bytes + address + bytes((self.channel,)) + self.n.to_bytes(4, "big")
-        return fixed + self.topic.encode("ascii")
+        return pack(self.recipient_id, self.channel, self.topic, self.address_id, self.n)
+
+
+def pack(recipient_id: UUID, channel: Channel, topic: str, address_id: UUID | None, n: int = 0) -> bytes:
+    """What `unpack` reads."""
+    address = address_id.bytes if address_id else _NOBODY
+    return b"".join((recipient_id.bytes, address, _FIXED_END.pack(channel, n), topic.encode("ascii")))
 
 
 def unpack(raw: bytes) -> LinkSubject | None:

@@ -34,7 +34,7 @@ class ContentReport:
     """What an author should know and may ignore."""
 
 
-class MailHead(msgspec.Struct, frozen=True, kw_only=True):
+class MailHead(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """The headers of one message. Values are display text, unencoded; the composer refuses CR, LF and NUL in them."""
 
     message_id: str
@@ -47,6 +47,10 @@ class MailHead(msgspec.Struct, frozen=True, kw_only=True):
     reply_to: str | None = None
     cc: tuple[str, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
+    has_images: bool = False
+    """Images follow that the HTML shows: a message with images or files ends open, for its tail to be joined on
+    (`channels.mime_parts`)."""
+    has_files: bool = False
 
 
 OPEN_MARK: Final = "waypost_open"

@@ -5,6 +5,7 @@ import gc
 import signal
 from typing import Final, Protocol
 
+_OBJECTS_BETWEEN_LOOKS: Final = 50_000
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -19,6 +20,8 @@ async def run_dispatcher(worker: RunningWorker, *, drain_seconds: float) -> None
     # What was imported and built lives as long as the process: the collector need not look at it again and again.
     gc.collect()
     gc.freeze()
+    # A batch makes thousands of short-lived objects and no rings of them: there is nothing to look for in between.
+    gc.set_threshold(_OBJECTS_BETWEEN_LOOKS, 10, 10)
     loop = asyncio.get_running_loop()
     signals: asyncio.Queue[None] = asyncio.Queue()
     for number in _SIGNALS:

@@ -9,7 +9,7 @@ from waypost.bootstrap.meters import counter, gauge, histogram
 from waypost.delivery.model import Closed, Settlement, Standing
 from waypost.delivery.ports import ComposeAnswer, Withheld
 from waypost.outbox.webhook_model import Answer
-from waypost.workers.outcomes import OutcomeLog, reason_of, result_of
+from waypost.workers.outcomes import CHANNEL_WORDS, OutcomeLog, reason_of, result_of
 
 
 class RelayMetrics:
@@ -76,14 +76,16 @@ class WorkerMetrics(RelayMetrics):
 
     def settled(self, settlements: Sequence[Settlement], seconds: float) -> None:
         self._settle_seconds.observe(seconds)
-        counts = Counter((one.held.channel, result_of(one), reason_of(one) or "") for one in settlements)
-        for (channel, result, reason), count in counts.items():
-            self._settled.labels(channel.word, result, reason).inc(count)
+        counts = Counter(
+            [(CHANNEL_WORDS[one.held.channel], result_of(one), reason_of(one) or "") for one in settlements]
+        )
+        for labels, count in counts.items():
+            self._settled.labels(*labels).inc(count)
         # Finding the labelled metric costs as much as observing it, and a batch is nearly always one channel's.
-        seconds_of = {channel: self._attempt_seconds.labels(channel.word) for channel, _, _ in counts}
+        seconds_of = {word: self._attempt_seconds.labels(word) for word, _, _ in counts}
         for one in settlements:
             if isinstance(one, Closed):
-                seconds_of[one.held.channel].observe(one.outcome.latency_ms / 1000)
+                seconds_of[CHANNEL_WORDS[one.held.channel]].observe(one.outcome.latency_ms / 1000)
         if self._log is not None:
             self._log.write(settlements)
 

@@ -1,7 +1,6 @@
 """Settling: what is written for each way a message can end, once, and only by whom it belongs to."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -47,7 +46,7 @@ async def test_a_deferral_goes_back_to_the_queue_with_its_reason(office: Any) ->
     [one] = await office.submit(1)
     worker = await office.worker()
     batch, [claimed] = await worker.claim()
-    settlement = replace(closed(claimed, LATER), sealed_reply=b"sealed")
+    settlement = structs.replace(closed(claimed, LATER), sealed_reply=b"sealed")
     await worker.store.settle(worker.id, batch, [settlement], whole=True)
     row = await office.admin.fetchrow("select attempt, claims, due - now() > interval '20 seconds' from queue")
     assert tuple(row) == (1, 0, True)
@@ -78,7 +77,7 @@ async def test_a_hard_bounce_fails_and_suppresses_the_address(office: Any) -> No
     batch, [claimed] = await worker.claim()
     assert claimed.address_id is not None
     bounced = Bounced(address_id=claimed.address_id, masked="j•••@example.com")
-    await worker.store.settle(worker.id, batch, [replace(closed(claimed, NEVER), bounced=bounced)], whole=True)
+    await worker.store.settle(worker.id, batch, [structs.replace(closed(claimed, NEVER), bounced=bounced)], whole=True)
     assert await office.state(one) == (State.FAILED, "address_unknown")
     row = await office.admin.fetchrow("select reason, source, notification_id, masked from suppressions")
     assert tuple(row) == ("hard_bounce", "delivery", one, "j•••@example.com")

@@ -4,6 +4,7 @@ It answers what comes through its pipe until the pipe closes. Content that goes 
 pool reads from the progress page who was to blame, starts another child and goes on.
 """
 
+import gc
 import mmap
 import os
 import socket
@@ -26,6 +27,8 @@ from waypost.templates.model import LocaleSource
 from waypost.templates.ports import RenderedParts
 
 _SENT_AHEAD: Final = 50
+_OBJECTS_BETWEEN_LOOKS: Final = 50_000
+"""Contexts are trees: the collector finds nothing in them."""
 
 _Job = TypeVar("_Job")
 _Result = TypeVar("_Result", RenderedParts, bytes)
@@ -218,6 +221,8 @@ def main() -> None:
     for word in start.equipment:
         load(Equipment(word))
     greeting = _rehearse(workshop)
+    gc.freeze()
+    gc.set_threshold(_OBJECTS_BETWEEN_LOOKS, 10, 10)
     confine(limits)
     pipe.send(greeting)
     while (request := pipe.receive()) is not None:

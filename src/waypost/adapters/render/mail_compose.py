@@ -11,11 +11,10 @@ from waypost.adapters.render.dialect import MARKUP, Dialect
 from waypost.adapters.render.engine import RENDER_ERRORS, JinjaDialect, make_environment
 from waypost.adapters.render.html_text import html_to_text
 from waypost.adapters.render.mail_derived import CalmQuoter, derived_text
-from waypost.adapters.render.mail_headers import address_header, date_header, message_id_header, text_header
+from waypost.adapters.render.mail_head import HeadLines, SubjectLine
 from waypost.adapters.render.mail_quoted import SOFT_BREAK, WEB_ADDRESS_FILTER, ValueQuoter, quoted, quoted_template
 from waypost.adapters.render.mail_slots import SlottedTemplate
 from waypost.adapters.render.mail_tracked import Quotable, markup_part
-from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.speech import Speech
 from waypost.adapters.render.wire import Parts
 from waypost.channels.mime_parts import ALTERNATIVE, MIXED, RELATED
@@ -79,30 +78,18 @@ class _DerivedText:
 
 class CompiledMail:
     def __init__(self, dialect: Dialect, content: Parts, instrument: Instrument | None = None) -> None:
-        self._subject = _Part(dialect, "subject", content.subject)
+        self._subject = SubjectLine(dialect, content.subject)
+        self._head = HeadLines()
         self._html = None if content.html is None else markup_part(dialect, content.html, instrument, _Part)
         if content.text is not None or self._html is None:
             self._text = _Part(dialect, "text", content.text or "")
         else:
             self._text = _DerivedText(dialect, self._html, content.html or "")
-        self._last_head: MailHead | None = None
-        self._last_common = ""
 
     def compose(self, context: JsonObject, head: MailHead) -> bytes:
         """The whole message, or all of it before its files: CRLF, no line begins with a dot, ASCII but for addresses
         that are not. Raises `RenderRefused`."""
-        subject = self._subject.plain(context)
-        try:
-            subject_line = text_header("Subject", subject)
-        except RenderRefused as refused:
-            raise RenderRefused(refused.code, refused.message, "/subject") from None
-        start = (
-            date_header(head.date)
-            + self._common_headers(head)
-            + address_header("To", (head.to,))
-            + subject_line
-            + message_id_header(head.message_id)
-        )
+        start = self._head.of(head, self._subject.of(context))
         text = self._text.quoted(context).removesuffix(SOFT_BREAK)
         if self._html is None:
             end = "" if text.endswith("\n") and not head.has_files else "\r\n"
@@ -112,34 +99,10 @@ class CompiledMail:
         end = "\r\n" if head.has_files or head.has_images else _AFTER_HTML
         return f"{start}{before_text}{text}{before_html}{html}{end}".encode()
 
-    def _common_headers(self, head: MailHead) -> str:
-        """What the messages of one batch mostly share; the last ones are kept."""
-        last = self._last_head
-        if (
-            last is None
-            or last.sender != head.sender
-            or last.reply_to != head.reply_to
-            or last.cc != head.cc
-            or last.headers != head.headers
-        ):
-            self._last_common = _common_headers_of(head)
-            self._last_head = head
-        return self._last_common
-
 
 def compile_mail(dialect: Dialect, content: Parts, instrument: Instrument | None = None) -> CompiledMail:
     """Compiles once what is rendered for many. Raises `RenderRefused` on a syntax error."""
     return CompiledMail(dialect, content, instrument)
-
-
-def _common_headers_of(head: MailHead) -> str:
-    lines = [address_header("From", (head.sender,))]
-    if head.reply_to is not None:
-        lines.append(address_header("Reply-To", (head.reply_to,)))
-    if head.cc:
-        lines.append(address_header("Cc", head.cc))
-    lines.extend(text_header(name, value) for name, value in head.headers)
-    return "".join(lines)
 
 
 def _quoted_environment(source: str, quoter: ValueQuoter, speech: Speech | None) -> minijinja.Environment | None:

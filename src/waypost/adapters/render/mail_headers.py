@@ -31,6 +31,7 @@ _CALM_MAILBOX: Final = re.compile(
 )
 _MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.-]+\Z")
 _NAME: Final = re.compile(r"(?!\.)[!-9;-~]{1,76}\Z")  # no dot at the start of a line
+_SPACES: Final = re.compile(" +")
 _DATE: Final = re.compile(r"[A-Za-z0-9 ,:+-]{10,60}\Z")
 
 
@@ -38,7 +39,11 @@ def text_header(name: str, value: str) -> str:
     """An unstructured header: the subject, or one of the caller's own."""
     if not _NAME.match(name):
         raise _refused("A header's name holds a character that header names cannot have.")
-    if len(name) <= 16 and _CALM_VALUE.match(value):
+    if len(value) <= 60:
+        if len(name) <= 16 and _CALM_VALUE.match(value):
+            return f"{name}: {value}\r\n"
+    elif len(value) <= 900 and " " not in value and _is_plain(value):
+        # A long word, such as a link: there is no place to fold it.
         return f"{name}: {value}\r\n"
     refuse_breaks(name, value)
     if _is_plain(value):
@@ -98,9 +103,8 @@ def _fold(line: str) -> str | None:
     lines = list[str]()
     start, last_space = 0, -1
     value_starts = line.index(":") + 2
-    for position in range(value_starts, len(line)):
-        if line[position] != " " or line[position - 1] == " ":
-            continue
+    for space in _SPACES.finditer(line, value_starts):
+        position = space.start()
         if position - start > _COLUMNS and last_space > start:
             lines.append(line[start:last_space])
             start = last_space
@@ -109,7 +113,7 @@ def _fold(line: str) -> str | None:
         lines.append(line[start:last_space])
         start = last_space
     lines.append(line[start:])
-    if any(len(each) > _LONGEST_LINE for each in lines):
+    if max(map(len, lines)) > _LONGEST_LINE:
         return None
     return "\r\n".join(lines) + "\r\n"
 

@@ -36,6 +36,9 @@ _OPENING: Final = re.compile(r"\{[{%#]")
 _CALM_TEXT: Final = re.compile(r"(?!\.)[ -<>-~]{1,75}\Z").match
 _CALM_MARKUP: Final = re.compile(r"(?!\.)[ !#-%(-.0-;?-~]{1,75}\Z").match
 
+_LONGEST_KNOWN: Final = 60
+_MOST_KNOWN: Final = 500
+
 _DOTTED_LINE: Final = re.compile(r"(?m)^\.[^\r\n]*")
 _ENCODED_CHARACTER: Final = re.compile(r"=[0-9A-F]{2}|[^=]")
 
@@ -71,28 +74,35 @@ def quoted_template(source: str) -> str | None:
 
 def literal_pieces(source: str) -> list[tuple[bool, str]] | None:
     """The source in pieces, (is it a tag, its text): literals encoded, tags as they are, comments left out."""
-    source = with_plain_line_ends(source).removesuffix("\n")
+    pieces = plain_pieces(with_plain_line_ends(source).removesuffix("\n"))
+    return None if pieces is None else [(is_tag, text if is_tag else _literal(text)) for is_tag, text in pieces]
+
+
+def plain_pieces(source: str) -> list[tuple[bool, str]] | None:
+    """The same without encoding anything."""
     tags = tags_of(source)
     if tags is None:
         return None
     pieces, position = list[tuple[bool, str]](), 0
     for start, end, tag in tags:
-        pieces.append((False, _literal(source[position:start])))
+        pieces.append((False, source[position:start]))
         if not tag.startswith("{#"):
             pieces.append((True, tag))
         position = end
-    pieces.append((False, _literal(source[position:])))
+    pieces.append((False, source[position:]))
     return pieces
 
 
 class ValueQuoter:
     """The finalizer of a quoted template: escapes a value as its part demands and encodes it as a piece of its own."""
 
-    __slots__ = ("_calm", "_markup", "met_oddity")
+    __slots__ = ("_calm", "_known", "_markup", "met_oddity")
 
     def __init__(self, *, markup: bool) -> None:
         self._markup = markup
         self._calm = _CALM_MARKUP if markup else _CALM_TEXT
+        self._known: dict[str, str] = {}
+        """What was encoded lately: names and places come again and again."""
         self.met_oddity = False
         """A value came by that only the engine itself knows how to print: what was rendered must not be used."""
 
@@ -100,20 +110,31 @@ class ValueQuoter:
         if type(value) is str:
             if self._calm(value):
                 return value + SOFT_BREAK
+            known = self._known.get(value)
+            if known is not None:
+                return known
             if "\r" in value:  # could be half of a line end whose other half is in the next piece
                 self.met_oddity = True
                 return ""
-            if self._markup:
-                value = _escaped(value)
-            if len(value) <= 75 and value.isascii() and value.isprintable() and value[:1] != ".":
-                short = value.replace("=", "=3D")
-                if len(short) <= 75:
-                    return short + SOFT_BREAK if short else ""
-            return _closed(value)
+            encoded = self._encoded(value)
+            if len(value) <= _LONGEST_KNOWN:
+                if len(self._known) >= _MOST_KNOWN:
+                    self._known.clear()
+                self._known[value] = encoded
+            return encoded
         if type(value) is int:
             return f"{value}{SOFT_BREAK}"
         self.met_oddity = True
         return ""
+
+    def _encoded(self, value: str) -> str:
+        if self._markup:
+            value = _escaped(value)
+        if len(value) <= 75 and value.isascii() and value.isprintable() and value[:1] != ".":
+            short = value.replace("=", "=3D")
+            if len(short) <= 75:
+                return short + SOFT_BREAK if short else ""
+        return _closed(value)
 
 
 def _literal(text: str) -> str:

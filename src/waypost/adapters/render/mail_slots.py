@@ -5,9 +5,11 @@ is not plainly there, a name or a type, is left to the engine, which knows what 
 """
 
 import re
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Final
 
-from waypost.adapters.render.mail_quoted import ValueQuoter, literal_pieces
+from waypost.adapters.render.mail_quoted import ValueQuoter, literal_pieces, plain_pieces
 from waypost.templates.model import JsonObject
 
 _VALUE: Final = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}\Z", re.ASCII)
@@ -18,25 +20,35 @@ _RESERVED: Final = frozenset(
 
 
 class SlottedTemplate:
-    __slots__ = ("_paths", "_pieces", "_slots")
+    """`pieces` are literals and values in turn, beginning and ending with a literal."""
 
-    def __init__(self, pieces: list[str], slots: list[tuple[int, int]], paths: list[tuple[str, ...]]) -> None:
+    __slots__ = ("_paths", "_pick", "_pieces")
+
+    def __init__(self, pieces: list[str], numbers: list[int], paths: list[tuple[str, ...]]) -> None:
         self._pieces = pieces
-        self._slots = slots
-        """Where in the pieces which of the paths is printed."""
-        self._paths = paths
+        self._pick = _picker(numbers)
+        """Which of the paths is printed at each place for a value."""
+        self._paths = [(path[0], path[1:]) for path in paths]
 
     @classmethod
     def of(cls, source: str) -> "SlottedTemplate | None":
-        """None where a tag does more than print a value of the context."""
-        found = literal_pieces(source)
+        """For quoted-printable text. None where a tag does more than print a value of the context."""
+        return cls._of(literal_pieces(source))
+
+    @classmethod
+    def of_line(cls, source: str) -> "SlottedTemplate | None":
+        """For a line of a header, filled with the values as they are."""
+        return None if "\n" in source or "\r" in source else cls._of(plain_pieces(source))
+
+    @classmethod
+    def _of(cls, found: list[tuple[bool, str]] | None) -> "SlottedTemplate | None":
         if found is None:
             return None
-        pieces, slots = list[str](), list[tuple[int, int]]()
+        pieces, printed = [""], list[int]()
         numbers: dict[tuple[str, ...], int] = {}
         for is_tag, text in found:
             if not is_tag:
-                pieces.append(text)
+                pieces[-1] += text
                 continue
             value = _VALUE.match(text)
             if value is None:
@@ -44,24 +56,52 @@ class SlottedTemplate:
             path = tuple(value[1].split("."))
             if path[0] in _RESERVED:
                 return None
-            slots.append((len(pieces), numbers.setdefault(path, len(numbers))))
-            pieces.append("")
-        return cls(pieces, slots, list(numbers))
+            printed.append(numbers.setdefault(path, len(numbers)))
+            pieces += ["", ""]
+        return cls(pieces, printed, list(numbers))
 
     def fill(self, context: JsonObject, quoter: ValueQuoter) -> str | None:
         """The quoted-printable text, or None where only the engine can tell what to print."""
         quoter.met_oddity = False
+        text = self._fill(context, quoter)
+        return None if quoter.met_oddity else text
+
+    def fill_line(self, context: JsonObject) -> str | None:
+        """The line as the engine would print it, or None where only the engine can tell."""
+        try:
+            return self._fill(context, _as_it_is)
+        except TypeError:
+            return None
+
+    def _fill(self, context: JsonObject, spell: Callable[[object], str]) -> str | None:
         values = list[str]()
-        for path in self._paths:
-            value: object = context
-            for name in path:
-                if not isinstance(value, dict) or name not in value:
-                    return None
-                value = value[name]  # pyright: ignore[reportUnknownVariableType] — contexts are plain JSON
-            values.append(quoter(value))  # pyright: ignore[reportUnknownArgumentType]
-        if quoter.met_oddity:
+        try:
+            for name, rest in self._paths:
+                value: object = context[name]
+                for inner in rest:
+                    if type(value) is not dict:
+                        return None
+                    value = value[inner]  # pyright: ignore[reportUnknownVariableType] — contexts are plain JSON
+                values.append(spell(value))  # pyright: ignore[reportUnknownArgumentType]
+        except KeyError:
             return None
         pieces = self._pieces.copy()
-        for place, number in self._slots:
-            pieces[place] = values[number]
+        pieces[1::2] = self._pick(values)
         return "".join(pieces)
+
+
+def _picker(numbers: list[int]) -> Callable[[list[str]], Sequence[str]]:
+    if not numbers:
+        return lambda _: ()
+    if len(numbers) == 1:
+        only = numbers[0]
+        return lambda values: (values[only],)
+    return itemgetter(*numbers)
+
+
+def _as_it_is(value: object) -> str:
+    if type(value) is str:
+        return value
+    if type(value) is int:
+        return str(value)
+    raise TypeError

@@ -1,0 +1,67 @@
+"""The header lines of a message. Of most headers the messages of a batch share the value: each one's last is kept."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from waypost.adapters.render.dialect import Dialect
+from waypost.adapters.render.engine import JinjaDialect
+from waypost.adapters.render.mail_headers import address_header, date_header, message_id_header, text_header
+from waypost.adapters.render.mail_slots import SlottedTemplate
+from waypost.adapters.render.refusal import RenderRefused
+from waypost.templates.model import JsonObject
+from waypost.templates.ports import MailHead
+
+_Value = TypeVar("_Value")
+
+_MOST_KEPT: Final = 64
+
+
+class HeadLines:
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[object, str]] = {}
+
+    def of(self, head: MailHead, subject_line: str) -> str:
+        """All lines but those of MIME. Raises `RenderRefused`."""
+        line = self._line
+        lines = [line("Date", head.date, _date), line("From", head.sender, _mailbox)]
+        if head.reply_to is not None:
+            lines.append(line("Reply-To", head.reply_to, _mailbox))
+        if head.cc:
+            lines.append(line("Cc", head.cc, address_header))
+        for name, value in head.headers:
+            lines.append(line(name, value, text_header))
+        lines += [address_header("To", (head.to,)), subject_line, message_id_header(head.message_id)]
+        return "".join(lines)
+
+    def _line(self, name: str, value: _Value, make: Callable[[str, _Value], str]) -> str:
+        known = self._kept.get(name)
+        if known is not None and known[0] == value:
+            return known[1]
+        line = make(name, value)
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[name] = (value, line)
+        return line
+
+
+class SubjectLine:
+    """Filled without the engine where the subject does nothing but print values."""
+
+    def __init__(self, dialect: Dialect, source: str) -> None:
+        self._render = dialect.template("subject", source).render
+        self._slots = SlottedTemplate.of_line(source) if isinstance(dialect, JinjaDialect) else None
+
+    def of(self, context: JsonObject) -> str:
+        subject = self._slots.fill_line(context) if self._slots is not None else None
+        try:
+            return text_header("Subject", self._render(context) if subject is None else subject)
+        except RenderRefused as refused:
+            raise RenderRefused(refused.code, refused.message, refused.pointer or "/subject") from None
+
+
+def _mailbox(name: str, mailbox: str) -> str:
+    return address_header(name, (mailbox,))
+
+
+def _date(_: str, date: str) -> str:
+    return date_header(date)
