@@ -135,5 +135,6 @@ async def test_only_genuine_return_paths_are_admitted(
         assert admitted is not None
         assert (admitted.tenant_id, admitted.notification_id) == (acme, notification)
     assert await receive.admit(genuine.replace("@acme.", "@nobody.")) is None
-    assert await receive.admit(genuine.replace("b-0", "b-1")) is None
+    assert await receive.admit(genuine.replace("b+0", "b+1")) is None
+    assert await receive.admit(genuine.replace(f"@{acme}.sandbox.invalid", "@example.com")) is None
     assert await receive.admit("jane@example.com") is None

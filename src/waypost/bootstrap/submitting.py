@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from waypost.adapters.postgres.blobs import PgBlobs
 from waypost.adapters.postgres.delivery import PgDelivery
+from waypost.adapters.postgres.domains import PgDomains
 from waypost.adapters.postgres.escalations import PgEscalationStore
 from waypost.adapters.postgres.lists import PgListStore
 from waypost.adapters.postgres.notifications import PgNotifications
@@ -10,10 +12,15 @@ from waypost.adapters.postgres.outbox import PgOutbox
 from waypost.adapters.postgres.preferences import PgTopics
 from waypost.adapters.postgres.recipients import PgAddressStore, PgRecipientStore
 from waypost.adapters.postgres.timers import PgTimerStore
+from waypost.domains.standing import DomainBook
+from waypost.kernel.attachments import FileLimits
+from waypost.kernel.blobs import Blobs, ObjectStore
 from waypost.kernel.clock import Clock
 from waypost.kernel.vault import Keyring
+from waypost.notifications.attaching import Attacher
 from waypost.notifications.choose import ContentChooser
 from waypost.notifications.keep import Keeper
+from waypost.notifications.own_names import OwnNames
 from waypost.notifications.ports import SubmitTelemetry
 from waypost.notifications.render_check import RenderCheck
 from waypost.notifications.submit import Submit
@@ -33,6 +40,13 @@ class JoinedSubmit:
     escalations: Escalations
 
 
+class NoObjects:
+    """Where nothing that is sent refers to objects. Implements `kernel.blobs.ObjectStore`."""
+
+    async def read(self, tenant_id: str, key: str, most_bytes: int) -> bytes | None:
+        return None
+
+
 def join_submit(
     *,
     versions: Versions,
@@ -41,6 +55,10 @@ def join_submit(
     delivery: PgDelivery,
     telemetry: SubmitTelemetry,
     clock: Clock,
+    book: DomainBook | None = None,
+    default_address: str = "",
+    objects: ObjectStore | None = None,
+    file_limits: FileLimits | None = None,
 ) -> JoinedSubmit:
     notifications, recipients, addresses = PgNotifications(), PgRecipientStore(), PgAddressStore()
     people = People(recipients=recipients, addresses=addresses, keyring=keyring, clock=clock)
@@ -53,7 +71,14 @@ def join_submit(
         clock=clock,
     )
     submit = Submit(
+        own_names=OwnNames(book or DomainBook(PgDomains(), clock), default_address),
         contents=ContentChooser(versions=versions, renderer=renderer, topics=PgTopics()),
+        attacher=Attacher(
+            blobs=Blobs(PgBlobs()),
+            objects=objects or NoObjects(),
+            keyring=keyring,
+            limits=file_limits or FileLimits(),
+        ),
         resolver=resolver,
         lists=ListKeys(PgListStore()),
         rendering=RenderCheck(renderer),

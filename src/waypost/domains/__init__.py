@@ -1,1 +1,1 @@
-"""Domains that a tenant has proved to be its own, and the keys that sign for them."""
+"""Domains that a tenant has proved to own: what it may send from, be tracked on, and get returns at."""

@@ -36,7 +36,7 @@ class Receive:
     async def admit(self, sender: str) -> ReturnPath | None:
         """The sender's return path where it is genuine, None where it is not or its tenant is unknown."""
         claimed = return_path.read(sender)
-        if claimed is None:
+        if claimed is None or not claimed.tenant_id:
             return None
         key = self._keys.get(claimed.tenant_id) or await self._fetch_key(claimed.tenant_id)
         return claimed if key is not None and claimed.is_genuine(key.sign) else None

@@ -1,4 +1,9 @@
-"""The envelope sender of what goes to the catch-all: it names tenant and notification, and proves that we wrote it."""
+"""The envelope sender of every message: it names the notification, and proves that we wrote it (signed VERP).
+
+`b+<ulid>-<proof>@<domain>`, where the domain is the tenant's own return-path domain or the platform's. In the catch-all
+it is `<tenant>.sandbox.invalid`, which names the tenant too. Whoever takes mail in elsewhere finds the tenant by the
+notification, and asks its key: only `is_genuine` makes what was read from an address more than a claim.
+"""
 
 import hmac
 import re
@@ -12,29 +17,34 @@ from waypost.kernel import ids
 Sign = Callable[[str, bytes], bytes]
 """`TenantKey.sign`: purpose and message to an HMAC."""
 
-_PURPOSE: Final = "sandbox-return-path"
-_DOMAIN: Final = "sandbox.invalid"
+_PURPOSE: Final = "return-path"
+_CAUGHT: Final = ".sandbox.invalid"
+_TENANT: Final = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]\Z")
 _ADDRESS: Final = re.compile(
-    r"b-(?P<ulid>[0-7][0-9a-hjkmnp-tv-z]{25})-(?P<proof>[0-9a-f]{16})"
-    r"@(?P<tenant>[a-z0-9][a-z0-9-]{1,61}[a-z0-9])\.sandbox\.invalid\Z"
+    r"b\+(?P<ulid>[0-7][0-9a-hjkmnp-tv-z]{25})-(?P<proof>[0-9a-f]{16})@(?P<domain>[a-z0-9.-]{1,253})\Z"
 )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReturnPath:
-    tenant_id: str
+    """What an address claims to be."""
+
     notification_id: UUID
     proof: str
+    domain: str = ""
+    tenant_id: str = ""
+    """Empty where the address does not say it: everywhere but in the catch-all."""
 
-    def is_genuine(self, sign: Sign) -> bool:
-        """Only `is_genuine` makes what was read from an address more than a claim."""
-        return hmac.compare_digest(self.proof, _proof(self.tenant_id, self.notification_id, sign))
+    def is_genuine(self, sign: Sign, tenant_id: str | None = None) -> bool:
+        """By the key of the tenant that the address names, or of the one that the notification was found to be of."""
+        return hmac.compare_digest(self.proof, _proof(tenant_id or self.tenant_id, self.notification_id, sign))
 
 
-def make(tenant_id: str, notification_id: UUID, sign: Sign) -> str:
-    """`b-<ulid>-<proof>@<tenant>.sandbox.invalid`"""
-    ulid = ids.show_ulid(notification_id).lower()
-    return f"b-{ulid}-{_proof(tenant_id, notification_id, sign)}@{tenant_id}.{_DOMAIN}"
+def make(tenant_id: str, notification_id: UUID, sign: Sign, domain: str | None = None) -> str:
+    """Without a domain, for the catch-all. The local part has 45 of the 64 octets there may be, in lower case: on the
+    way it may be folded, and a proof must survive that."""
+    proof = _proof(tenant_id, notification_id, sign)
+    return f"b+{ids.show_ulid(notification_id).lower()}-{proof}@{domain or tenant_id + _CAUGHT}"
 
 
 def read(address: str) -> ReturnPath | None:
@@ -45,7 +55,17 @@ def read(address: str) -> ReturnPath | None:
     notification_id = ids.read("ntf", f"ntf_{found['ulid'].upper()}")
     if notification_id is None:
         return None
-    return ReturnPath(tenant_id=found["tenant"], notification_id=notification_id, proof=found["proof"])
+    domain: str = found["domain"]
+    tenant_id = domain.removesuffix(_CAUGHT) if domain.endswith(_CAUGHT) else ""
+    if domain.endswith(_CAUGHT.removeprefix(".")) and not _TENANT.match(tenant_id):
+        return None
+    return ReturnPath(notification_id=notification_id, proof=found["proof"], domain=domain, tenant_id=tenant_id)
+
+
+def verify(address: str, tenant_id: str, sign: Sign) -> UUID | None:
+    """The notification that a bounce to this address is about, where the tenant's key wrote it; None for all else."""
+    claimed = read(address)
+    return claimed.notification_id if claimed is not None and claimed.is_genuine(sign, tenant_id) else None
 
 
 def _proof(tenant_id: str, notification_id: UUID, sign: Sign) -> str:

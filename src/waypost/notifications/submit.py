@@ -15,12 +15,14 @@ from waypost.kernel.ids import mint
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
+from waypost.notifications.attaching import Attacher
 from waypost.notifications.choose import ContentChooser
 from waypost.notifications.drafts import Leg, Words, draft
 from waypost.notifications.intent import Intent, going
 from waypost.notifications.keep import Keeper
 from waypost.notifications.list_members import name_members
 from waypost.notifications.model import Accepted, Routing, SubmitCommand
+from waypost.notifications.own_names import OwnNames
 from waypost.notifications.ports import Escalation, FirstStep, SubmitTelemetry
 from waypost.notifications.render_check import RenderCheck, put_into_words
 from waypost.notifications.rules import check_command
@@ -35,7 +37,9 @@ class Submit:
     def __init__(
         self,
         *,
+        own_names: OwnNames,
         contents: ContentChooser,
+        attacher: Attacher,
         resolver: Resolver,
         lists: ListKeys,
         rendering: RenderCheck,
@@ -45,7 +49,9 @@ class Submit:
         escalation: Escalation,
         clock: Clock,
     ) -> None:
+        self._own_names = own_names
         self._contents = contents
+        self._attacher = attacher
         self._resolver = resolver
         self._rendering = rendering
         self._delivery = delivery
@@ -71,11 +77,14 @@ class Submit:
         begun, now = self._clock.monotonic(), self._clock.now()
         intents = [Intent(command) for command in commands]
         _check(intents, now)
+        await self._own_names.check(tx, going(intents))
         await name_members(tx, self._lists, going(intents))
         await self._contents.choose(tx, going(intents), now)
+        files = await self._attacher.read(tx.tenant_id, going(intents))
         await self._resolve(tx, going(intents))
         request_id = part_of or mint(self._clock)
         await self._gate(tx, going(intents), request_id, now)
+        await self._attacher.keep(tx, going(intents), files)
         await self._keeper.keep(tx, None if part_of else scope.key_id, request_id, going(intents), now)
         for intent in intents:
             if intent.command.routing is Routing.UNTIL_SEEN:
@@ -128,6 +137,7 @@ class Submit:
                             judged[place],
                             _tracks(intent.command, leg, words[place], heard[place][1]),
                             now,
+                            intent.files,
                         )
                     )
 

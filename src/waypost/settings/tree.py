@@ -54,6 +54,7 @@ _SMTP_IN: Final = "smtp-in"
 _CREW: Final = "crew"
 _WORKER: Final = "worker"
 _RELAY: Final = "relay"
+_ALERTS: Final = "alerts"
 _LOG: Final = "log"
 _CLIENT: Final = "client"
 _DEV_ENV: Final = "read from dev.env in the data directory"
@@ -144,8 +145,8 @@ class Settings:
         int, About(_DATABASE, readers.whole(2, 200), "How many database connections one API process keeps at most.")
     ] = 10
     worker_connections: Annotated[
-        int, About(_DATABASE, readers.whole(10, 200), "How many database connections one worker keeps at most.")
-    ] = 12
+        int, About(_DATABASE, readers.whole(11, 200), "How many database connections one worker keeps at most.")
+    ] = 13
 
     smtp_url: Annotated[
         Secret | None,
@@ -265,6 +266,23 @@ class Settings:
     drain: Annotated[
         float, About(_WORKER, readers.seconds(0, 600), "How long a stopping process may finish what it has begun.")
     ] = 20.0
+
+    alert_stalled_after: Annotated[
+        float,
+        About(_ALERTS, readers.seconds(30, 86_400), "How long work may be due before an alert says so."),
+    ] = 600.0
+    alert_in_doubt: Annotated[
+        int,
+        About(_ALERTS, readers.whole(1, 1_000_000), "How many messages may end in doubt within 15 minutes."),
+    ] = 20
+    alert_dead_letters: Annotated[
+        int,
+        About(_ALERTS, readers.whole(1, 1_000_000), "How many messages may end as dead letters within 15 minutes."),
+    ] = 100
+    alert_repeat: Annotated[
+        float,
+        About(_ALERTS, readers.seconds(300, 604_800), "How long after the last time an open alert is told again."),
+    ] = 14_400.0
 
     relay: Annotated[
         str,

@@ -13,6 +13,7 @@ from waypost.mailbox import return_path
 tenants = st.from_regex(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]", fullmatch=True)
 moments = st.integers(0, 2**47 - 1)
 notifications = st.builds(lambda ms, rest: UUID(int=(ms << 80) | rest), moments, st.integers(0, 2**80 - 1))
+domains = st.sampled_from(["example.com", "bounce.mail.example.com", "x.co", "xn--bcher-kva.example"])
 
 
 def sign(purpose: str, message: bytes) -> bytes:
@@ -31,6 +32,20 @@ def test_what_is_made_is_read_and_genuine(tenant: str, notification: UUID) -> No
         assert (found.tenant_id, found.notification_id) == (tenant, notification)
         assert found.is_genuine(sign)
         assert not found.is_genuine(lambda purpose, message: sign("other", message))
+
+
+@given(tenants, notifications, domains)
+def test_at_any_domain_it_comes_back_as_what_it_was(tenant: str, notification: UUID, domain: str) -> None:
+    address = return_path.make(tenant, notification, sign, domain)
+    assert len(address.partition("@")[0]) <= 64
+    for spelling in (address, address.upper(), address.title()):
+        assert return_path.verify(spelling, tenant, sign) == notification
+        assert return_path.verify(spelling, f"{tenant}x", sign) is None
+        assert return_path.verify(spelling, tenant, lambda purpose, message: sign("other", message)) is None
+    found = return_path.read(address)
+    assert found is not None
+    assert (found.tenant_id, found.domain) == ("", domain)
+    assert not found.is_genuine(sign), "without its tenant it proves nothing"
 
 
 @given(notifications, st.integers(0, 44), st.sampled_from("0123456789abcdef"))
@@ -53,13 +68,20 @@ def test_a_proof_holds_for_one_tenant() -> None:
     [
         "",
         "jane@example.com",
-        "b-01hx@acme.sandbox.invalid",
-        "b-01hx0000000000000000000000-0123456789abcdef@acme.sandbox.invalid.example.com",
-        "b-01hx0000000000000000000000-0123456789abcdef@sandbox.invalid",
-        "b-71hx0000000000000000000000-0123456789abcdef@_platform.sandbox.invalid",
-        "b-7zzzzzzzzzzzzzzzzzzzzzzzzz-0123456789abcdef@acme.sandbox.invalid",
-        "b-01hx0000000000000000000000-0123456789abcdef@acme.sandbox.invalid\n",
+        "b+01hx@acme.sandbox.invalid",
+        "b-01hx0000000000000000000000-0123456789abcdef@acme.sandbox.invalid",
+        "b+01hx0000000000000000000000-0123456789abcdef@exa mple.com",
+        "b+01hx0000000000000000000000-0123456789abcdef@sandbox.invalid",
+        "b+71hx0000000000000000000000-0123456789abcdef@_platform.sandbox.invalid",
+        "b+7zzzzzzzzzzzzzzzzzzzzzzzzz-0123456789abcdef@acme.sandbox.invalid",
+        "b+01hx0000000000000000000000-0123456789abcdef@acme.sandbox.invalid\n",
     ],
 )
 def test_anything_else_is_not_read(address: str) -> None:
     assert return_path.read(address) is None
+
+
+def test_a_domain_that_only_looks_like_the_catch_all_names_no_tenant() -> None:
+    found = return_path.read("b+01hx0000000000000000000000-0123456789abcdef@acme.sandbox.invalid.example.com")
+    assert found is not None
+    assert found.tenant_id == ""

@@ -1,0 +1,1 @@
+"""Questions to name servers, bounded in time and size."""
