@@ -86,10 +86,17 @@ class Rehearsal:
 
     async def run(self) -> None:
         """Sends until everything has ended and nothing comes back any more, however long that takes by its clock."""
-        # Pauses before a message is tried again are drawn by chance.
-        random.seed(self.world.seed)
         self.conductor.finished.clear()
         self.conductor.hand_returns_to(self._take_back)
+        # Pauses before a message is tried again are drawn by chance.
+        chance = random.getstate()
+        random.seed(self.world.seed)
+        try:
+            await self._work()
+        finally:
+            random.setstate(chance)
+
+    async def _work(self) -> None:
         async with open_worker(self.settings, QuietTelemetry(), own_time=self.own_time) as worker:
             running = asyncio.create_task(worker.run())
             done = asyncio.create_task(self.conductor.finished.wait())

@@ -13,6 +13,7 @@ from waypost.cli import (
     inbox,
     keys,
     mailbox,
+    rehearse,
     running,
     send,
     tail,
@@ -41,6 +42,7 @@ app.command("send")(send.send)
 app.command("tail")(tail.tail)
 app.command("explain")(explain.explain)
 app.command("doctor")(doctor.doctor)
+app.command("rehearse")(rehearse.rehearse)
 app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.counters, name="counters")
 app.add_typer(imports.imports, name="imports")
