@@ -41,6 +41,7 @@ from waypost.delivery.rules import (
     DEAD_LETTER_CLAIMS,
     bury,
     close,
+    consequence_of,
     deliver_to_inbox,
     give_back,
     hold_back,
@@ -376,7 +377,7 @@ def _with_words(letter: Letter, closed: Closed) -> Closed:
     outcome = closed.outcome
     if outcome.kind is OutcomeKind.ACCEPTED:
         return closed
-    return replace(closed, sealed_reply=_seal(letter, outcome), bounced=_bounced(letter, outcome))
+    return structs.replace(closed, sealed_reply=_seal(letter, outcome), bounced=_bounced(letter, closed))
 
 
 def _seal(letter: Letter, outcome: Outcome) -> bytes | None:
@@ -387,8 +388,9 @@ def _seal(letter: Letter, outcome: Outcome) -> bytes | None:
     return letter.composed.key.seal(words, place("reply", claimed.tenant_id, claimed.id))
 
 
-def _bounced(letter: Letter, outcome: Outcome) -> Bounced | None:
-    claimed = letter.composed.claimed
-    if not outcome.hard_bounce or claimed.address_id is None:
+def _bounced(letter: Letter, closed: Closed) -> Bounced | None:
+    claimed, consequence = letter.composed.claimed, consequence_of(closed.outcome, closed.end)
+    if consequence is None or claimed.address_id is None:
         return None
-    return Bounced(address_id=claimed.address_id, masked=mask(claimed.channel, letter.composed.email.envelope_to[0]))
+    masked = mask(claimed.channel, letter.composed.email.envelope_to[0])
+    return Bounced(address_id=claimed.address_id, masked=masked, consequence=consequence)

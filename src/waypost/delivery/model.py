@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import IntEnum
 from typing import Final
 from uuid import UUID
@@ -12,6 +12,7 @@ import msgspec
 from waypost.channels.model import Outcome
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
+from waypost.suppression.model import SuppressionReason
 
 
 class State(IntEnum):
@@ -155,10 +156,22 @@ class InboxCopy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bounced:
-    """The address is dead, and under which mask it will be shown."""
+    """What a refusal means for the address, and under which mask it will be shown."""
 
     address_id: UUID
     masked: str
+    consequence: "Consequence"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Consequence:
+    """A suppression, once so many messages to the address have ended for the same reason."""
+
+    suppression: SuppressionReason
+    times: int = 1
+    within: timedelta = timedelta(days=90)
+    lasts: timedelta | None = None
+    """None: until somebody takes it back."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

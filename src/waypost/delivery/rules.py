@@ -5,17 +5,27 @@ from typing import Final
 
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
 from waypost.delivery.gate import Defer, Skip, SkipReason
-from waypost.delivery.model import Claimed, Closed, End, Ended, Held, Note, Returned, Settlement, State
+from waypost.delivery.model import Claimed, Closed, Consequence, End, Ended, Held, Note, Returned, Settlement, State
 from waypost.delivery.pause_book import Stop
 from waypost.delivery.ports import ComposedForInbox, Withheld
 from waypost.kernel.backoff import Random, delay
 from waypost.kernel.vocabulary import Category
+from waypost.suppression.model import SuppressionReason
 
 DEAD_LETTER_CLAIMS: Final = 4
 GATE_MEMORY: Final = timedelta(days=7)
 """How far back `gate_changes` can be trusted; older submissions are asked about in full."""
 GATE_SLACK: Final = timedelta(seconds=60)
 """A change counts from this long before submit: its transaction may have begun earlier than it was seen."""
+DEAD: Final = Consequence(suppression=SuppressionReason.HARD_BOUNCE)
+COUNTED: Final = {
+    OutcomeReason.MAILBOX_DISABLED: Consequence(suppression=SuppressionReason.HARD_BOUNCE, times=2),
+    OutcomeReason.MAILBOX_FULL: Consequence(
+        suppression=SuppressionReason.SOFT_BOUNCE, times=3, lasts=timedelta(hours=24)
+    ),
+}
+"""Of messages that ended so: refused for good, or put off until their time was over."""
+_SPREAD: Final = 0.1
 WORKER_LOST: Final = Outcome(kind=OutcomeKind.IN_DOUBT, reason=OutcomeReason.WORKER_LOST)
 
 
@@ -32,12 +42,27 @@ def close(held: Held, outcome: Outcome, now: datetime, random: Random) -> Closed
         case OutcomeKind.REJECTED:
             return Closed(held=held, outcome=outcome, end=End(state=State.FAILED, reason=_reason_of(outcome)))
         case OutcomeKind.DEFERRED | OutcomeKind.UNREACHABLE:
-            return _try_again(held, outcome, now + delay(held.n, random), State.EXPIRED)
+            return _try_again(held, outcome, now + _pause(held, outcome, random), State.EXPIRED)
         case OutcomeKind.IN_DOUBT:
             if not may_be_sent_twice(held.category):
                 return Closed(held=held, outcome=outcome, end=_unconfirmed(outcome))
             lost = outcome.reason is OutcomeReason.WORKER_LOST
-            return _try_again(held, outcome, now if lost else now + delay(held.n, random), State.UNCONFIRMED)
+            return _try_again(held, outcome, now if lost else now + _pause(held, outcome, random), State.UNCONFIRMED)
+
+
+def consequence_of(outcome: Outcome, end: End | None) -> Consequence | None:
+    """What an ended message means for its address. What is about us never means anything."""
+    if end is None or outcome.reason is None:
+        return None
+    return DEAD if outcome.hard_bounce else COUNTED.get(outcome.reason)
+
+
+def _pause(held: Held, outcome: Outcome, random: Random) -> timedelta:
+    """The vendor's own wish where it is the longer one, spread a little: all who were told would come back at once."""
+    steps = delay(held.n, random)
+    if outcome.retry_after is None:
+        return steps
+    return max(steps, timedelta(seconds=outcome.retry_after * (1 + _SPREAD * random())))
 
 
 def _try_again(held: Held, outcome: Outcome, when: datetime, otherwise: State) -> Closed:

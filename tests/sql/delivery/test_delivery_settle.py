@@ -11,7 +11,7 @@ from msgspec import structs
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
 from waypost.delivery.model import Bounced, Claimed, Closed, End, Ended, Note, Returned, Settlement, State
 from waypost.delivery.ports import SettleRefused
-from waypost.delivery.rules import close, give_back
+from waypost.delivery.rules import COUNTED, DEAD, close, give_back
 from waypost.kernel.vocabulary import Category
 from waypost.outbox.model import OutboxKind
 
@@ -76,13 +76,54 @@ async def test_a_hard_bounce_fails_and_suppresses_the_address(office: Any) -> No
     worker = await office.worker()
     batch, [claimed] = await worker.claim()
     assert claimed.address_id is not None
-    bounced = Bounced(address_id=claimed.address_id, masked="j•••@example.com")
+    bounced = Bounced(address_id=claimed.address_id, masked="j•••@example.com", consequence=DEAD)
     await worker.store.settle(worker.id, batch, [structs.replace(closed(claimed, NEVER), bounced=bounced)], whole=True)
     assert await office.state(one) == (State.FAILED, "address_unknown")
     row = await office.admin.fetchrow("select reason, source, notification_id, masked from suppressions")
     assert tuple(row) == ("hard_bounce", "delivery", one, "j•••@example.com")
     assert await office.count("gate_changes", f"recipient_id = '{claimed.recipient_id}'") == 1
     assert (OutboxKind.NOTIFICATION_FAILED, one) in await news(office)
+
+
+@pytest.mark.parametrize(
+    ("reason", "times", "suppression", "lasts"),
+    [
+        (OutcomeReason.MAILBOX_DISABLED, 2, "hard_bounce", None),
+        (OutcomeReason.MAILBOX_FULL, 3, "soft_bounce", timedelta(hours=24)),
+    ],
+)
+async def test_some_refusals_count_until_the_address_is_suppressed(
+    office: Any, reason: OutcomeReason, times: int, suppression: str, lasts: timedelta | None
+) -> None:
+    """A closed mailbox at the second refusal, a full one at the third and only for a while; others' never count."""
+    refused = Outcome(kind=OutcomeKind.REJECTED, reason=reason, code=550)
+    other = Outcome(kind=OutcomeKind.REJECTED, reason=OutcomeReason.POLICY, code=550)
+    worker = await office.worker()
+    jane: UUID | None = None
+
+    async def refuse_one(said: Outcome, *, to_someone_else: bool = False) -> UUID:
+        nonlocal jane
+        [one] = await office.submit(1)
+        if jane is not None and not to_someone_else:
+            await office.admin.execute(
+                "update notifications set recipient_id = $1, address_id = $1 where id = $2", jane, one
+            )
+        batch, [claimed] = await worker.claim()
+        jane = jane or claimed.recipient_id
+        assert claimed.address_id is not None
+        bounced = Bounced(address_id=claimed.address_id, masked="j•••@example.com", consequence=COUNTED[reason])
+        settlement = structs.replace(closed(claimed, said), bounced=bounced if said is refused else None)
+        await worker.store.settle(worker.id, batch, [settlement], whole=True)
+        return one
+
+    for _ in range(times - 1):
+        await refuse_one(refused)
+        await refuse_one(other)
+        await refuse_one(refused, to_someone_else=True)
+        assert await office.count("suppressions") == 0
+    last = await refuse_one(refused)
+    row = await office.admin.fetchrow("select reason, notification_id, expires_at - created_at from suppressions")
+    assert tuple(row) == (suppression, last, lasts)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,23 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
 from waypost.delivery.gate import Defer, Skip, SkipReason
-from waypost.delivery.model import Ended, Held, Returned, State
+from waypost.delivery.model import Consequence, Ended, Held, Returned, State
 from waypost.delivery.ports import Withheld
-from waypost.delivery.rules import WORKER_LOST, bury, close, give_back, stop_at_gate, withhold
+from waypost.delivery.rules import (
+    COUNTED,
+    DEAD,
+    WORKER_LOST,
+    bury,
+    close,
+    consequence_of,
+    give_back,
+    stop_at_gate,
+    withhold,
+)
 from waypost.kernel.backoff import DELIVERY_STEPS, delay
 from waypost.kernel.vocabulary import Category, Channel, Priority, retention_of
 
@@ -69,6 +80,48 @@ def test_retries_that_would_come_too_late_expire() -> None:
     closed = close(held(hours=0.001), outcome(OutcomeKind.UNREACHABLE, OutcomeReason.CONNECTION), NOW, lambda: 0.9)
     assert closed.end is not None
     assert (closed.end.state, closed.end.reason) == (State.EXPIRED, "connection")
+
+
+@given(asked=st.floats(0, 200_000), n=st.integers(1, 10), fraction=fractions)
+def test_a_vendors_wish_is_honoured_and_never_beyond_the_end(asked: float, n: int, fraction: float) -> None:
+    said = structs.replace(outcome(OutcomeKind.DEFERRED, OutcomeReason.SLOW_DOWN), retry_after=asked)
+    closed = close(held(n=n, hours=24), said, NOW, lambda: fraction)
+    if closed.retry_at is None:
+        assert closed.end is not None
+        assert closed.end.state is State.EXPIRED
+        assert asked * 1.1 >= 24 * 3600 - 1
+    else:
+        assert closed.retry_at >= NOW + timedelta(seconds=asked)
+        assert closed.retry_at < closed.held.expires_at
+
+
+@pytest.mark.parametrize(
+    ("said", "consequence"),
+    [
+        (Outcome(kind=OutcomeKind.REJECTED, reason=OutcomeReason.ADDRESS_UNKNOWN, hard_bounce=True), DEAD),
+        (Outcome(kind=OutcomeKind.REJECTED, reason=OutcomeReason.ADDRESS_UNKNOWN), None),
+        (
+            Outcome(kind=OutcomeKind.REJECTED, reason=OutcomeReason.MAILBOX_DISABLED),
+            COUNTED[OutcomeReason.MAILBOX_DISABLED],
+        ),
+        (Outcome(kind=OutcomeKind.REJECTED, reason=OutcomeReason.MAILBOX_FULL), COUNTED[OutcomeReason.MAILBOX_FULL]),
+        *(
+            (Outcome(kind=OutcomeKind.REJECTED, reason=reason), None)
+            for reason in OutcomeReason
+            if reason not in COUNTED
+        ),
+    ],
+)
+def test_what_a_refusal_means_for_the_address(said: Outcome, consequence: Consequence | None) -> None:
+    closed = close(held(), said, NOW, lambda: 0.5)
+    assert consequence_of(closed.outcome, closed.end) == consequence
+
+
+def test_a_full_mailbox_counts_when_its_message_ends_and_not_before() -> None:
+    full = outcome(OutcomeKind.DEFERRED, OutcomeReason.MAILBOX_FULL)
+    waiting, over = close(held(), full, NOW, lambda: 0.5), close(held(hours=0), full, NOW, lambda: 0.5)
+    assert consequence_of(full, waiting.end) is None
+    assert consequence_of(full, over.end) == COUNTED[OutcomeReason.MAILBOX_FULL]
 
 
 def test_doubt_that_cannot_be_resolved_in_time_is_unconfirmed() -> None:

@@ -168,7 +168,7 @@ class PgDispatch:
             )
         for notification_id, bounced in rest.bounces:
             await self._suppressions.suppress_bounced(
-                connection, tenant_id, mint(self._clock), notification_id, bounced.address_id, bounced.masked
+                connection, tenant_id, mint(self._clock), notification_id, bounced, self._clock.now()
             )
 
 

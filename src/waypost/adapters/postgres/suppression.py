@@ -1,6 +1,7 @@
 """Suppressions in PostgreSQL."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 from uuid import UUID
 
@@ -8,6 +9,8 @@ from waypost.adapters.postgres.connection import Connection, Record
 from waypost.adapters.postgres.outbox import append_news
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import connection_of
+from waypost.delivery.model import Bounced
+from waypost.kernel.ids import first_id_at
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.outbox.model import News, OutboxKind
@@ -105,12 +108,30 @@ class PgSuppressions:
         tenant_id: str,
         suppression_id: UUID,
         notification_id: UUID,
-        address_id: UUID,
-        masked: str,
+        bounced: Bounced,
+        now: datetime,
     ) -> None:
-        """In the transaction that settles the attempt."""
+        """In the transaction that settles the attempt, after the notification's end has been written."""
+        consequence = bounced.consequence
+        if consequence.times > 1 and not await connection.fetchval(
+            _SQL["has_ended_so_often"],
+            tenant_id,
+            notification_id,
+            bounced.address_id,
+            first_id_at(now - consequence.within),
+            consequence.times,
+        ):
+            return
         row = await connection.fetchrow(
-            _SQL["put_bounced"], tenant_id, suppression_id, notification_id, address_id, masked, _MILD_TO_GRAVE
+            _SQL["put_bounced"],
+            tenant_id,
+            suppression_id,
+            notification_id,
+            bounced.address_id,
+            bounced.masked,
+            _MILD_TO_GRAVE,
+            consequence.suppression,
+            consequence.lasts,
         )
         if row is not None:
             await self._announce(

@@ -26,15 +26,27 @@ from suppressions
 where tenant_id = $1 and channel = $2 and hash = $3 and (reason = 'opt_out') = ($4 = 'opt_out') and topic = $5
   and released_at is null
 
+-- name: has_ended_so_often
+-- tenant: row
+-- Whether messages to the address of a notification have lately ended for the same reason as it so many times, it included.
+select count(*) >= $5 from (
+    select 1 from notifications this
+    join notifications n on n.tenant_id = this.tenant_id and n.recipient_id = this.recipient_id and n.channel > 0
+        and n.id >= $4 and n.address_id = $3 and n.status in (7, 10) and n.reason = this.reason
+    where this.tenant_id = $1 and this.id = $2
+    limit $5
+) ended
+
 -- name: put_bounced
 -- tenant: row
--- The vendor says that the address of a notification is dead. A graver reason that stands is kept.
-insert into suppressions as s (tenant_id, id, channel, hash, masked, reason, source, notification_id, created_at)
-select $1, $2, a.channel, a.hash, $5, 'hard_bounce', 'delivery', $3, now()
+-- The vendor says that the address of a notification is dead, or has said too often that it is of no use now. A graver reason
+-- that stands is kept.
+insert into suppressions as s (tenant_id, id, channel, hash, masked, reason, source, notification_id, created_at, expires_at)
+select $1, $2, a.channel, a.hash, $5, $7, 'delivery', $3, now(), now() + $8::interval
 from addresses a where a.tenant_id = $1 and a.id = $4
 on conflict (tenant_id, channel, hash, (reason = 'opt_out'), topic) where released_at is null do update
 set id = excluded.id, masked = excluded.masked, reason = excluded.reason, source = excluded.source,
-    notification_id = excluded.notification_id, created_at = excluded.created_at, expires_at = null
+    notification_id = excluded.notification_id, created_at = excluded.created_at, expires_at = excluded.expires_at
 where s.expires_at <= now() or array_position($6::text[], excluded.reason) > array_position($6::text[], s.reason)
 returning id, channel, hash
 
