@@ -8,7 +8,7 @@ import asyncio
 import random
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 from uuid import UUID

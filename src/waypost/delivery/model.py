@@ -128,8 +128,7 @@ class End:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Closed:
+class Closed(msgspec.Struct, frozen=True, kw_only=True):
     """The vendor was called: its attempt is closed with what came of it."""
 
     held: Held
