@@ -67,6 +67,19 @@ class Trigger(msgspec.Struct, frozen=True, kw_only=True):
     cancels: str | None = None
 
 
+class FailedEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One that was pulled from a stream and could not be taken in."""
+
+    id: str
+    consumer: str
+    event_id: str
+    attempts: int
+    code: str
+    problem: str
+    failed_at: datetime
+    dead_at: datetime | None = None
+
+
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     escalation_ended: bool
@@ -88,6 +101,14 @@ class Events:
         """Up to 10,000; each bad one is told by its index."""
         return await self._transport.ask("POST", "/v1/events/bulk", TakenMany, body=events)
 
+    def failed(self, *, page_size: int | None = None) -> AsyncIterator[FailedEvent]:
+        """What `waypost worker --consume` has given up, newest first."""
+        return self._transport.pages("/v1/events/failed", FailedEvent, limit=page_size)
+
+    async def redrive(self, failed_id: str) -> Taken:
+        """By the triggers of today."""
+        return await self._transport.ask("POST", f"/v1/events/failed/{segment(failed_id)}/redrive", Taken)
+
     async def seen(self, notification_id: str) -> Seen:
         """Somebody has read it: what would go on until seen ends."""
         return await self._transport.ask("POST", f"/v1/notifications/{segment(notification_id)}/seen", Seen)
@@ -100,6 +121,9 @@ class Triggers:
     async def create(self, **fields: Json) -> Trigger:
         """The fields are those of `POST /v1/triggers`."""
         return await self._transport.ask("POST", "/v1/triggers", Trigger, body=fields)
+
+    async def get(self, trigger_id: str) -> Trigger:
+        return await self._transport.ask("GET", f"/v1/triggers/{segment(trigger_id)}", Trigger)
 
     async def change(self, trigger_id: str, **fields: Json) -> Trigger:
         return await self._transport.ask("PATCH", f"/v1/triggers/{segment(trigger_id)}", Trigger, body=fields)

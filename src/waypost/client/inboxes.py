@@ -51,6 +51,22 @@ class RecipientToken(msgspec.Struct, frozen=True, kw_only=True):
         return f"RecipientToken(token=…, expires_at={self.expires_at!r})"
 
 
+class InboxSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds for all inboxes."""
+
+    ttl: str
+    visible_since: str
+    allowed_origins: tuple[str, ...]
+    identity_secret: bool
+
+
+class IdentitySecret(msgspec.Struct, frozen=True, kw_only=True):
+    secret: str
+
+    def __repr__(self) -> str:
+        return "IdentitySecret(secret=…)"
+
+
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
     where: str
     counted: int
@@ -112,6 +128,20 @@ class Inboxes:
 
     async def end_tokens(self, recipient_id: str) -> None:
         await self._transport.raw("DELETE", f"/v1/recipients/{segment(recipient_id)}/token")
+
+    async def settings(self) -> InboxSettings:
+        return await self._transport.ask("GET", "/v1/inbox-settings", InboxSettings)
+
+    async def change_settings(self, fields: Mapping[str, Json]) -> InboxSettings:
+        """An absent field keeps."""
+        return await self._transport.ask("PATCH", "/v1/inbox-settings", InboxSettings, body=fields)
+
+    async def make_identity_secret(self) -> IdentitySecret:
+        """With which your server proves a recipient's id without asking; an older one is void."""
+        return await self._transport.ask("POST", "/v1/inbox-settings/identity-secret", IdentitySecret)
+
+    async def drop_identity_secret(self) -> None:
+        await self._transport.raw("DELETE", "/v1/inbox-settings/identity-secret")
 
     async def verify_counters(self) -> Sequence[Drift]:
         """What is counted wrong: nothing."""

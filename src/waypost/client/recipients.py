@@ -24,6 +24,10 @@ class Recipients:
         """Destroys the recipient's data key: what was sealed under it is gone. Answers with a signed certificate."""
         return await self._transport.ask("DELETE", _path(recipient_id), Certificate)
 
+    def erasures(self, *, page_size: int | None = None) -> AsyncIterator[Certificate]:
+        """Certificates of all erasures, newest first."""
+        return self._transport.pages("/v1/erasures", Certificate, limit=page_size)
+
     async def verify_erasure(self, certificate: Certificate, *, recipient_id: str | None = None) -> VerifiedErasure:
         """Whether a certificate is genuine and on record, and is about this recipient."""
         body = {"certificate": certificate, "id": recipient_id}
@@ -32,6 +36,9 @@ class Recipients:
     async def merge(self, recipient_id: str, *, source: str) -> Recipient:
         """The source becomes part of the recipient, and its id leads there for ever."""
         return await self._transport.ask("POST", _path(recipient_id, "/merge"), Recipient, body={"from": source})
+
+    async def tags(self, recipient_id: str) -> tuple[str, ...]:
+        return (await self._transport.ask("GET", _path(recipient_id, "/tags"), Tags)).tags
 
     async def set_tags(self, recipient_id: str, tags: Sequence[str]) -> tuple[str, ...]:
         answer = await self._transport.ask("PUT", _path(recipient_id, "/tags"), Tags, body={"tags": list(tags)})

@@ -103,6 +103,20 @@ class Templates:
         path = _version(key, channel, semver, "/preview")
         return await self._transport.ask("POST", path, Rendered, body=body)
 
+    async def try_out(
+        self,
+        key: str,
+        version: Mapping[str, Json],
+        variables: Mapping[str, Json] | None = None,
+        *,
+        channel: str = "email",
+        locale: str | None = None,
+        recipient: str | None = None,
+    ) -> Rendered:
+        """Of what is not stored yet: `version` is what `POST …/versions` takes."""
+        body = {"version": version, "variables": variables, "locale": locale, "recipient": recipient}
+        return await self._transport.ask("POST", _path(key, channel, "/preview"), Rendered, body=body)
+
     async def lint(self, key: str, semver: str, *, channel: str = "email") -> Findings:
         return await self._transport.ask("POST", _version(key, channel, semver, "/lint"), Findings)
 

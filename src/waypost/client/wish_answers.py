@@ -94,3 +94,20 @@ class SuppressionImport(msgspec.Struct, frozen=True, kw_only=True):
     refused: int
     faults: tuple[Mapping[str, str | int], ...] = ()
     ignored_columns: tuple[str, ...] = ()
+
+
+class Rate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    minute: int | None = None
+    day: int | None = None
+
+
+class MarketingCap(msgspec.Struct, frozen=True, kw_only=True):
+    max: int
+    per: str
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    tenant: Rate | None = None
+    channels: dict[str, Rate] = {}
+    recipient: Rate | None = None
+    marketing_cap: MarketingCap | None = None

@@ -9,6 +9,7 @@ from waypost.client.wish_answers import (
     Consent,
     ConsentCheck,
     Explanation,
+    Limits,
     Preferences,
     TenantSettings,
     Topic,
@@ -68,6 +69,13 @@ class Settings:
     async def change(self, fields: Mapping[str, Json]) -> TenantSettings:
         """An absent field keeps, null goes back to the default."""
         return await self._transport.ask("PATCH", "/v1/settings", TenantSettings, body=fields)
+
+    async def limits(self) -> Limits:
+        return await self._transport.ask("GET", "/v1/settings/limits", Limits)
+
+    async def set_limits(self, limits: Limits) -> Limits:
+        """All of them: what is left out has no limit."""
+        return await self._transport.ask("PUT", "/v1/settings/limits", Limits, body=limits)
 
 
 async def explain(
