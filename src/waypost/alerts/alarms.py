@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+import structlog
+
 from waypost.alerts.model import AlertKind
 from waypost.alerts.ports import AlertStore
 from waypost.alerts.rules import harmless
@@ -11,6 +13,7 @@ from waypost.kernel.ids import mint
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.work import Transaction
 
+_log: Final = structlog.stdlib.get_logger()
 _LONGEST_SUBJECT: Final = 253
 
 
@@ -26,8 +29,10 @@ class Alarms:
     ) -> None:
         shown = harmless({"subject": subject, **(facts or {})})
         about = str(shown.pop("subject"))[:_LONGEST_SUBJECT]
-        await self._store.open(tx, mint(self._clock), kind, about, shown, self._clock.now())
+        if await self._store.open(tx, mint(self._clock), kind, about, shown, self._clock.now()):
+            _log.warning("alert opened", action="alert_opened", kind=kind.value, tenant=tx.tenant_id)
 
     async def close(self, tx: Transaction, kind: AlertKind, subject: str) -> None:
         about = str(harmless({"subject": subject})["subject"])[:_LONGEST_SUBJECT]
-        await self._store.close(tx, kind, about, self._clock.now())
+        if await self._store.close(tx, kind, about, self._clock.now()):
+            _log.info("alert closed", action="alert_closed", kind=kind.value, tenant=tx.tenant_id)

@@ -23,6 +23,7 @@ from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.render.pool import RenderPool
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import open_master_key
+from waypost.bootstrap.alerts import alerts_of, open_alert_chores, watching
 from waypost.bootstrap.app import App
 from waypost.bootstrap.clock_sync import database_clock
 from waypost.bootstrap.consent import everywhere_of, join_preferences, join_suppressions, join_wishes
@@ -37,6 +38,7 @@ from waypost.bootstrap.operations import operations_of
 from waypost.bootstrap.own_time import OwnTime
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.recipients import join_recipients
+from waypost.bootstrap.sender_accounts import join_senders, vendors_of
 from waypost.bootstrap.submit_metrics import SubmitMetrics
 from waypost.bootstrap.submitting import join_submit
 from waypost.bootstrap.templates import templates_of
@@ -93,7 +95,8 @@ async def open_app(
         keyring = PgKeyring(vault)
         tenants, api_keys = PgTenantStore(), PgApiKeyStore()
         await verify_master_key(work, tenants, vault)
-        audit = Audit(PgAuditStore(), clock)
+        audit, vendors = Audit(PgAuditStore(), clock), vendors_of(settings, clock)
+        stack.push_async_callback(vendors.close)
         access = Access(work=work, keys=api_keys, tenants=tenants, clock=clock)
         versions = Versions(store=PgVersionStore(), renderer=renderer, keyring=keyring, clock=clock)
         notifications = PgNotifications()
@@ -149,6 +152,10 @@ async def open_app(
         if tracing is not None:
             stack.callback(tracing.close)
         traced = TracedSubmit(submit, tracing.tracer) if tracing else submit
+        alert_chores = await stack.enter_async_context(
+            open_alert_chores(settings, work=work, keyring=keyring, submit=submit, clock=clock)
+        )
+        await stack.enter_async_context(watching(alert_chores, clock))
         yield App(
             settings=settings,
             tracer=tracing.tracer if tracing else None,
@@ -197,6 +204,9 @@ async def open_app(
                 activity=ActivityReader(store=PgActivity(), clock=clock),
             ),
             domains=join_domains(settings, keyring=keyring, audit=audit, book=book, clock=clock),
+            operations=operations_of(bell=bell, keyring=keyring, audit=audit, clock=clock),
+            alerts=alerts_of(settings, keyring=keyring, audit=audit, clock=clock),
+            senders=join_senders(settings, vendors=vendors, keyring=keyring, audit=audit, clock=clock),
             webhooks=webhooks_of(settings, keyring=keyring, audit=audit, clock=clock),
             events=join_events(
                 joined=joined,

@@ -10,8 +10,11 @@ from waypost.settings import Settings
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
+    from waypost.alerts.desk import AlertDesk
+    from waypost.bootstrap.operations import Operations
     from waypost.bootstrap.readiness import Readiness
     from waypost.delivery.limit_desk import LimitDesk
+    from waypost.domains.desk import DomainDesk
     from waypost.exports.desk import Exports
     from waypost.imports.desk import Imports
     from waypost.inbox.desk import InboxDesk
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from waypost.outbox.desk import Webhooks
     from waypost.recipients.desk import RecipientDesk
     from waypost.recipients.records import Recipients
+    from waypost.senders.sender_desk import Senders
     from waypost.submission.accept import AcceptMail
     from waypost.suppression.desk import SuppressionDesk
     from waypost.templates.desk import Templates
@@ -56,6 +60,10 @@ class App:
     wishes: "Wishes"
     notifications: "Notifications"
     limits: "LimitDesk"
+    domains: "DomainDesk"
+    operations: "Operations"
+    alerts: "AlertDesk"
+    senders: "Senders"
     webhooks: "Webhooks"
     events: "EventDesk"
     inbox: "InboxDesk"

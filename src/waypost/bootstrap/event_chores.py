@@ -9,7 +9,9 @@ from prometheus_client import CollectorRegistry
 from waypost.adapters.postgres.batches import PgBatches
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.work import PgWork
+from waypost.bootstrap.alerts import TELL_EVERY, WATCH_EVERY, open_alert_chores
 from waypost.bootstrap.consumers import consumers_of
+from waypost.bootstrap.domains import places_of
 from waypost.bootstrap.event_metrics import EventMetrics
 from waypost.bootstrap.events import join_firing, join_intake
 from waypost.bootstrap.submit_metrics import SubmitMetrics
@@ -50,6 +52,7 @@ async def open_event_chores(
         delivery=delivery,
         telemetry=SubmitMetrics(registry),
         clock=clock,
+        default_address=places_of(settings).default_address,
     )
     firing = join_firing(work=work, joined=joined, delivery=delivery, keyring=keyring, telemetry=telemetry, clock=clock)
     async with AsyncExitStack() as stack:
@@ -66,6 +69,13 @@ async def open_event_chores(
         chores = [
             Chore(name="fire_timers", every=_TICK, do=firing.tick),
             Chore(name="expand_batches", every=_TICK, do=expansion.work_off),
+        ]
+        alerts = await stack.enter_async_context(
+            open_alert_chores(settings, work=work, keyring=keyring, submit=joined.submit, clock=clock)
+        )
+        chores += [
+            Chore(name="watch_alerts", every=WATCH_EVERY, do=alerts.watch),
+            Chore(name="tell_alerts", every=TELL_EVERY, do=alerts.tell),
         ]
         if settings.consume is not None:
             intake = join_intake(work=work, joined=joined, keyring=keyring, telemetry=telemetry, clock=clock)

@@ -1,8 +1,10 @@
 """Jobs, imports and exports, joined to their stores: for those who ask, and for the worker that does them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
+from waypost.adapters.postgres.dead_letters import PgDeadLetters
 from waypost.adapters.postgres.exports import PgExportStore
 from waypost.adapters.postgres.jobs import PgFileStore, PgJobBoard, PgJobStore
 from waypost.adapters.postgres.line import Line
@@ -10,6 +12,7 @@ from waypost.adapters.postgres.lists import PgListStore
 from waypost.adapters.postgres.preferences import PgConsents, PgTopics
 from waypost.adapters.postgres.recipients import PgAddressStore, PgRecipientStore, PgTagStore
 from waypost.adapters.postgres.suppression import PgSuppressions
+from waypost.delivery.dead_letters import RedriveSteps
 from waypost.exports.desk import Exports
 from waypost.exports.steps import ExportSteps
 from waypost.imports.agreements import Agreements
@@ -27,6 +30,10 @@ from waypost.recipients.lists import ListKeys
 from waypost.recipients.people import People
 from waypost.recipients.resolve import Resolver
 from waypost.tenants.audit import Audit
+
+
+def _silent() -> None:
+    """Nobody is woken; the poll finds the work."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +72,9 @@ def join_jobs(*, work: Work, keyring: Keyring, audit: Audit, clock: Clock) -> Jo
     )
 
 
-def join_job_runner(*, line: Line, work: Work, keyring: Keyring, clock: Clock, worker_id: UUID) -> JobRunner:
+def join_job_runner(
+    *, line: Line, work: Work, keyring: Keyring, clock: Clock, worker_id: UUID, ring: Callable[[], None] = _silent
+) -> JobRunner:
     recipients, addresses, tags = PgRecipientStore(), PgAddressStore(), PgTagStore()
     files, lists = PgFileStore(), ListKeys(PgListStore())
     people = People(recipients=recipients, addresses=addresses, keyring=keyring, clock=clock)
@@ -94,6 +103,7 @@ def join_job_runner(*, line: Line, work: Work, keyring: Keyring, clock: Clock, w
         kinds={
             JobKind.IMPORT: ImportSteps(files=files, keyring=keyring, take_in=take_in, clock=clock),
             JobKind.EXPORT: exports,
+            JobKind.REDRIVE: RedriveSteps(store=PgDeadLetters(clock=clock, ring=ring), keyring=keyring, clock=clock),
         },
         clock=clock,
         worker_id=worker_id,

@@ -21,6 +21,7 @@ from waypost.adapters.postgres.limits import PgLimits
 from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.migrate import code_version
 from waypost.adapters.postgres.notify import Bell, Listener
+from waypost.adapters.postgres.pauses import PgHolds, PgPauseBoard
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
 from waypost.adapters.postgres.suppression import PgSuppressions
 from waypost.adapters.postgres.template_contents import PgVersionStore
@@ -42,13 +43,16 @@ from waypost.bootstrap.jobs import join_job_runner
 from waypost.bootstrap.own_time import OwnTime, TimedDispatch
 from waypost.bootstrap.readiness import Readiness
 from waypost.bootstrap.relay import CONNECTIONS, open_relay
+from waypost.bootstrap.sender_accounts import capacity_of, pool_of, vendors_of
 from waypost.bootstrap.senders import TenantSenders
 from waypost.bootstrap.traced import TracedComposer, TracedDispatch
 from waypost.bootstrap.tracing import tracing_of
 from waypost.bootstrap.tracking import instruments_of
 from waypost.delivery.dispatch import Dispatcher, DispatchParts
 from waypost.delivery.gatekeeper import Gatekeeper
+from waypost.delivery.holding import Holding
 from waypost.delivery.lease import Lease
+from waypost.delivery.pause_book import PauseBook
 from waypost.delivery.ports import Telemetry
 from waypost.delivery.rescue import Rescue
 from waypost.delivery.settle import Settler
@@ -69,8 +73,8 @@ from waypost.tenants.audit import Audit
 from waypost.tenants.platform import verify_master_key
 
 _FOR_JOBS: Final = 1
-_OWN_LINES: Final = 5
-"""Claims, settlements, leases, upkeep and the ear have a connection each; the pool has the rest."""
+_OWN_LINES: Final = 6
+"""Claims, settlements, leases, upkeep, pauses and the ear have a connection each; the pool has the rest."""
 _JOURNALS: Final = "journal"
 _DEPTH: Final = 2
 
@@ -105,7 +109,7 @@ async def open_worker(
     *,
     own_time: OwnTime | None = None,
 ) -> AsyncGenerator[Worker | Crew]:
-    """Refuses to start on a schema or a master key that does not fit."""
+    """Refuses to start on a schema or a master key that does not fit. With a time of its own it only sends."""
     master = open_master_key(settings.master_key_path, create=False)
     dsn = worker_url(settings, master)
     async with AsyncExitStack() as stack:
@@ -131,7 +135,15 @@ async def open_worker(
         work, vault, tenants = PgWork(pool), LocalVault(master), PgTenantStore()
         keyring, identity = PgKeyring(vault), identity_of(settings)
         await verify_master_key(work, tenants, vault)
-        senders = TenantSenders(settings=settings, identity=identity, work=work, tenants=tenants)
+        vendors = vendors_of(settings, clock)
+        stack.push_async_callback(vendors.close)
+        senders = TenantSenders(
+            settings=settings,
+            identity=identity,
+            work=work,
+            tenants=tenants,
+            accounts=pool_of(vendors, work=work, keyring=keyring, clock=clock),
+        )
         stack.push_async_callback(senders.close)
 
         worker_id = mint(clock)
@@ -165,8 +177,8 @@ async def open_worker(
             renderer=renderer,
             identity=identity,
             links=links_of(settings),
-            instruments=instruments_of(settings, clock),
             outgoing=outgoing_of(settings, work=work, keyring=keyring, clock=clock),
+            instruments=instruments_of(settings, clock),
             tails=Tails(work=work, blobs=Blobs(PgBlobs()), keyring=keyring),
             clock=clock,
         )
@@ -181,6 +193,8 @@ async def open_worker(
             lease=lease,
             settler=settler,
             clock=clock,
+            capacity=capacity_of(work=work, keyring=keyring, clock=clock),
+            pauses=pauses,
         )
         rescue = Rescue(
             workers=workers,
@@ -198,10 +212,16 @@ async def open_worker(
         # Jobs write thousands of rows at once, for which the plans of the dispatcher are the wrong ones.
         for_jobs = await open_pool(dsn, PoolOptions(application_name="waypost worker jobs", min_size=0, max_size=1))
         stack.push_async_callback(for_jobs.close)
-        jobs = join_job_runner(line=chores, work=PgWork(for_jobs), keyring=keyring, clock=clock, worker_id=worker_id)
+        jobs = join_job_runner(
+            line=chores, work=PgWork(for_jobs), keyring=keyring, clock=clock, worker_id=worker_id, ring=bell.ring
+        )
+        holding = Holding(PgHolds(chores, clock))
         more = [
             Chore(name="give_back_strays", every=5.0, do=strays.give_back),
             Chore(name="tell_standing", every=15.0, do=TellStanding(upkeep, telemetry)),
+            Chore(name="read_pauses", every=1.0, do=pauses.keep_fresh),
+            Chore(name="hold_paused", every=2.0, do=holding.work_off),
+            Chore(name="tidy_held", every=30.0, do=holding.tidy),
             Chore(name="jobs", every=2.0, do=jobs.work_off),
             Chore(name="tidy_jobs", every=600.0, do=jobs.tidy),
             Chore(

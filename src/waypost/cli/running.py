@@ -8,19 +8,19 @@ from waypost.cli.options import hand_over, settable
 from waypost.settings import Settings, table
 
 
-@settable("api", "database", "mail", "smtp-in", "worker", "crew", "relay", "log")
+@settable("api", "database", "mail", "smtp-in", "worker", "crew", "relay", "alerts", "log")
 def up(settings: Settings) -> None:
     """Start everything on this machine: database, API, worker and a catch-all mailbox. Ctrl-C stops it."""
     hand_over("waypost.cli.supervisor", settings)
 
 
-@settable("api", "database", "mail", "relay", "log")
+@settable("api", "database", "mail", "relay", "alerts", "log")
 def api(settings: Settings) -> None:
     """Run one API process on a database that is ready (see `migrate`)."""
     hand_over("waypost.api", settings)
 
 
-@settable("database", "mail", "worker", "crew", "relay", "log")
+@settable("database", "mail", "worker", "crew", "relay", "alerts", "log")
 def worker(settings: Settings) -> None:
     """Run a worker on a database that is ready (see `migrate`); with --processes, several that are kept alive."""
     hand_over("waypost.workers" if settings.processes == "1" else "waypost.cli.supervisor.crew", settings)

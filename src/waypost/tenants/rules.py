@@ -21,11 +21,13 @@ READING: Final = frozenset(
         Permission.TOPICS_READ,
         Permission.SUPPRESSIONS_READ,
         Permission.SENDERS_READ,
+        Permission.DOMAINS_READ,
         Permission.SETTINGS_READ,
         Permission.TRIGGERS_READ,
         Permission.INBOX_READ,
         Permission.WEBHOOKS_READ,
         Permission.MAILBOX_READ,
+        Permission.OPERATIONS_READ,
         Permission.AUDIT_READ,
     }
 )
@@ -39,6 +41,8 @@ PLATFORMS_OWN: Final = PLATFORM_ONLY | {
     Permission.TEMPLATES_APPROVE,
     Permission.TRIGGERS_READ,
     Permission.TRIGGERS_WRITE,
+    Permission.OPERATIONS_READ,
+    Permission.OPERATIONS_WRITE,
 }
 """What a platform key may do without naming a tenant."""
 

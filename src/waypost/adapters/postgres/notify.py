@@ -79,9 +79,11 @@ class Bell:
 class Listener:
     """Hears the bell. A listening connection that dies says nothing, so every wait looks whether it still lives."""
 
-    def __init__(self, dsn: str, clock: Clock) -> None:
+    def __init__(self, dsn: str, clock: Clock, *, also: Callable[[], None] | None = None) -> None:
+        """`also` is called with every ring, whether anybody waits or not."""
         self._dsn = dsn
         self._clock = clock
+        self._also = also
         self._connection: Connection | None = None
         self._rung = asyncio.Event()
         self._missed = True
@@ -118,6 +120,8 @@ class Listener:
 
     def _wake(self, *_: object) -> None:
         self._rung.set()
+        if self._also is not None:
+            self._also()
 
     async def _first_of(self, *waits: Callable[[], Awaitable[object]]) -> None:
         tasks = [asyncio.ensure_future(wait()) for wait in waits]
