@@ -13,15 +13,16 @@ _S: Final = " \t\n\r\f"
 _NAME: Final = rf"[^{_S}/>][^{_S}/>=]*+"
 _VALUE: Final = rf"""\"[^\"]*+\"|'[^']*+'|(?![\"'])[^{_S}>]*+"""
 _ATTRIBUTE: Final = rf"[{_S}/]*+(?:{_NAME})(?:[{_S}]*+=[{_S}]*+(?:{_VALUE}))?"
-_ATTRIBUTES: Final = rf"((?:{_ATTRIBUTE})*+)[{_S}/]*+>"
+# What is never closed is nothing, and takes all that follows along.
+_ATTRIBUTES: Final = rf"((?:{_ATTRIBUTE})*+)[{_S}/]*+(?:>|\Z)"
 _TAG: Final = rf"[a-z][^{_S}/>]*+"
 _ENDS: Final = rf"(?=[{_S}/>])"
 _PIECE: Final = re.compile(
     r"<!--(?!\[if)(?:-?>|.*?(?:--!?>|\Z))"
     rf"|<(script|style|textarea|title|xmp|iframe|noembed|noframes){_ENDS}{_ATTRIBUTES}.*?(?:</\1{_ENDS}|\Z)"
     rf"|<({_TAG}){_ATTRIBUTES}"
-    rf"|</({_TAG})[^>]*+>"
-    r"|<[!?][^>]*+>",
+    rf"|</({_TAG})[^>]*+(?:>|\Z)"
+    r"|<[!?][^>]*+(?:>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 _EACH: Final = re.compile(rf"[{_S}/]*+({_NAME})(?:[{_S}]*+=[{_S}]*+({_VALUE}))?")
@@ -55,23 +56,22 @@ def scan(html: str) -> Scan:
     links, opt_outs, tags = list[Link](), list[tuple[int, int]](), list[tuple[int, int]]()
     body_end: int | None = None
     for piece in _PIECE.finditer(html):
-        closes = piece[5]
-        if closes is not None:
+        verbatim, name, closes = piece[1], piece[3], piece[5]
+        if verbatim is not None:
+            tags.append((piece.start(), piece.end(2)))
+        elif not piece[0].endswith(">"):
+            break
+        elif closes is not None:
             if closes.lower() == "body":
                 body_end = piece.start()
-            continue
-        name = piece[3]
-        if name is None:
-            if piece[1] is not None:
-                tags.append((piece.start(), piece.end(2)))
-            continue
-        tags.append(piece.span())
-        if name.lower() in _WITH_LINKS:
-            address, opt_out = _look_at(html, *piece.span(4))
-            if opt_out is not None:
-                opt_outs.append(opt_out)
-            if address is not None:
-                links.append(Link(*address, opt_out))
+        elif name is not None:
+            tags.append(piece.span())
+            if name.lower() in _WITH_LINKS:
+                address, opt_out = _look_at(html, *piece.span(4))
+                if opt_out is not None:
+                    opt_outs.append(opt_out)
+                if address is not None:
+                    links.append(Link(*address, opt_out))
     return Scan(links, opt_outs, tags, body_end)
 
 
