@@ -7,6 +7,7 @@ from typing import Final
 
 from waypost.delivery.model import Claimed
 from waypost.kernel import tokens
+from waypost.kernel.ids import show_ulid
 from waypost.kernel.tokens import Purpose, Stamp, Token
 from waypost.kernel.vault import TenantKey
 from waypost.kernel.vocabulary import Category
@@ -15,6 +16,9 @@ from waypost.templates.context import LINKS
 
 CONFIRM: Final = "confirm"
 UNDO: Final = "undo"
+FEEDBACK: Final = "Feedback-ID"
+"""By what a mailbox provider counts complaints: which words, of what kind, whose. Never by person."""
+_FEEDBACK_SENDER: Final = "waypost"
 _MOST_STAMPS: Final = 2_000
 _STOPPABLE: Final = frozenset({Category.MARKETING, Category.REMINDER})
 
@@ -45,7 +49,9 @@ class Links:
             urls["preferences_url"] = f"{self.public_url}/p/{stamps[1](subject)}"
         if not stoppable:
             return urls, ()
-        return urls, list_headers(unsubscribe, one.topic or one.category.word, one.tenant_id, self.domain)
+        name = one.topic or one.category.word
+        feedback = (FEEDBACK, f"{show_ulid(one.version_id).lower()}:{name}:{one.tenant_id}:{_FEEDBACK_SENDER}")
+        return urls, (*list_headers(unsubscribe, name, one.tenant_id, self.domain), feedback)
 
     def unsubscribe(self, tenant_id: str, subject: LinkSubject, key: TenantKey) -> str:
         return f"{self.public_url}/u/{_token(Purpose.UNSUBSCRIBE, tenant_id, subject, key)}"

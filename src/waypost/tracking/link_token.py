@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from waypost.kernel.mac import Mac
 from waypost.kernel.tokens import spell, unspell
 from waypost.kernel.vault import TenantKey
 from waypost.tracking.model import MOST_LINKS
@@ -42,10 +43,23 @@ def link_key_of(key: TenantKey, version_id: UUID) -> bytes:
     return key.sign(_PURPOSE, version_id.bytes)
 
 
+class LinkPen:
+    """Writes the links of one version."""
+
+    __slots__ = ("_mac", "_version")
+
+    def __init__(self, link_key: bytes, version: bytes) -> None:
+        self._mac = Mac(link_key)
+        self._version = version
+
+    def write(self, link: int, url: str, *, is_personal: bool) -> str:
+        """`url` as `target_of` gives it."""
+        body = self._version + (link | _PERSONAL if is_personal else link).to_bytes(2, "big") + url.encode("ascii")
+        return spell(self._mac(body)[:_PROOF_BYTES] + body)
+
+
 def write_link(link_key: bytes, version: bytes, link: int, url: str, *, is_personal: bool) -> str:
-    """`url` as `target_of` gives it."""
-    body = version + (link | _PERSONAL if is_personal else link).to_bytes(2, "big") + url.encode("ascii")
-    return spell(_proof(link_key, body) + body)
+    return LinkPen(link_key, version).write(link, url, is_personal=is_personal)
 
 
 def read_link(text: str) -> LinkClaim | None:

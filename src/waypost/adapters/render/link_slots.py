@@ -18,7 +18,7 @@ from waypost.adapters.render.refusal import RenderRefused
 from waypost.templates.context import LINKS
 from waypost.templates.model import JsonObject, JsonValue
 from waypost.templates.ports import CLICK_MARK, OPEN_MARK, Instrument
-from waypost.tracking.link_token import write_link
+from waypost.tracking.link_token import LinkPen
 from waypost.tracking.model import MOST_LINKS
 from waypost.tracking.targets import target_of
 
@@ -41,10 +41,11 @@ Render = Callable[[str], Callable[[JsonObject], str]]
 class PersonalLink:
     """An address that a value decides."""
 
-    __slots__ = ("_make", "_paths", "_pieces", "_render", "_source", "link")
+    __slots__ = ("_make", "_paths", "_pieces", "_render", "_source", "link", "name")
 
     def __init__(self, link: int, source: str, tags: list[tuple[int, int, str]], make: Render) -> None:
         self.link = link
+        self.name = f"n{link}"
         self._source = source
         self._make = make
         self._render: Callable[[JsonObject], str] | None = None
@@ -92,6 +93,7 @@ class LinkSlots:
 
     def __init__(self, instrument: Instrument, source: str, render: Render | None) -> None:
         self._instrument = instrument
+        self._pen = LinkPen(instrument.key, instrument.version)
         self._source = source
         self._signed: OrderedDict[str, str] = OrderedDict()
         self.personal: list[PersonalLink] = []
@@ -112,7 +114,7 @@ class LinkSlots:
                 return None
             if url is None:
                 return None
-            signed[f"n{one.link}"] = self._sign(one.link, url, is_personal=True)
+            signed[one.name] = self._sign(one.link, url, is_personal=True)
         return {**context, LINK_MARKS: signed}
 
     def rewrite(self, html: str, context: JsonObject) -> str:
@@ -188,8 +190,7 @@ class LinkSlots:
         return None if url is None or url.startswith(self._instrument.spared) else url
 
     def _sign(self, number: int, url: str, *, is_personal: bool) -> str:
-        instrument = self._instrument
-        return write_link(instrument.key, instrument.version, number, url, is_personal=is_personal)
+        return self._pen.write(number, url, is_personal=is_personal)
 
     def _remembered(self, number: int, url: str, written: str) -> str:
         """What stands in the source as it is, is the same for everybody, and signed once."""

@@ -36,6 +36,9 @@ _OPENING: Final = re.compile(r"\{[{%#]")
 _CALM_TEXT: Final = re.compile(r"(?!\.)[ -<>-~]{1,75}\Z").match
 _CALM_MARKUP: Final = re.compile(r"(?!\.)[ !#-%(-.0-;?-~]{1,75}\Z").match
 
+_WORD: Final = re.compile(r"[A-Za-z0-9_-]+\Z").match
+"""Such as the proofs in links: nothing in it is encoded, wherever it is cut."""
+_LINE: Final = 75
 _LONGEST_KNOWN: Final = 60
 _MOST_KNOWN: Final = 500
 
@@ -108,11 +111,17 @@ class ValueQuoter:
 
     def __call__(self, value: object) -> str:
         if type(value) is str:
-            if self._calm(value):
-                return value + SOFT_BREAK
-            known = self._known.get(value)
-            if known is not None:
-                return known
+            if len(value) <= _LINE:
+                if self._calm(value):
+                    return value + SOFT_BREAK
+                known = self._known.get(value)
+                if known is not None:
+                    return known
+            elif _WORD(value):
+                return (
+                    SOFT_BREAK.join([value[start : start + _LINE] for start in range(0, len(value), _LINE)])
+                    + SOFT_BREAK
+                )
             if "\r" in value:  # could be half of a line end whose other half is in the next piece
                 self.met_oddity = True
                 return ""

@@ -1,0 +1,30 @@
+"""HMAC-SHA256 under one key for many messages: begun once and continued from there.
+
+It takes a third of the time that each takes alone, and a message is signed several times on its way out: its return
+path, its links, its pixel."""
+
+import hashlib
+from typing import Final
+
+_BLOCK: Final = 64
+_INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
+
+
+class Mac:
+    """Its repr shows nothing."""
+
+    __slots__ = ("_inner", "_outer")
+
+    def __init__(self, secret: bytes) -> None:
+        if len(secret) > _BLOCK:
+            secret = hashlib.sha256(secret).digest()
+        block = secret.ljust(_BLOCK, b"\0")
+        self._inner = hashlib.sha256(block.translate(_INNER))
+        self._outer = hashlib.sha256(block.translate(_OUTER))
+
+    def __call__(self, message: bytes) -> bytes:
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(message)
+        outer.update(inner.digest())
+        return outer.digest()
