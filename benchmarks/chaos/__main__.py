@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.chaos.account import Account, Sent, take_account
 from benchmarks.chaos.caller import Caller
-from benchmarks.chaos.faults import Faults
+from benchmarks.chaos.faults import SKEWS, Faults
 from benchmarks.chaos.stage import CONNECTIONS, NotInTimeError, Stage, eventually, open_stage
 
 _CATEGORIES = ("transactional", "marketing")
@@ -67,8 +67,8 @@ def run(seconds: float, seed: int, workers: int, sends: int | None = None) -> bo
     chance = random.Random(seed)
     with open_stage() as stage:
         callers = {category: stage.tenant(category) for category in _CATEGORIES}
-        for _ in range(workers):
-            stage.start_worker(batch_size=chance.choice([20, 50, 100]))
+        for number in range(workers):
+            stage.start_worker(batch_size=chance.choice([20, 50, 100]), skew=SKEWS[number % len(SKEWS)])
         faults, done = Faults(stage, chance), Counter[str]()
         load = Load(stage, callers, chance)
         begun = time.monotonic()

@@ -13,6 +13,8 @@ from benchmarks.chaos.crash_points import POINTS
 from benchmarks.chaos.stage import LEASE, NotInTimeError, Running, Stage, eventually
 
 _PATIENCE = 5.0
+SKEWS = (-600.0, 600.0)
+"""The hosts of any two workers may be twenty minutes apart."""
 
 
 class Faults:
@@ -31,6 +33,8 @@ class Faults:
             (2, self.kill_a_render_child),
             (1, self.cut_database_connections),
             (2, self.let_the_mail_server_cut_lines),
+            (2, self.let_the_mail_server_say_something_poisonous),
+            (1, self.take_the_database_away_for_ten_leases),
             (1, self.let_a_clock_jump),
             (1, self.replace_a_worker_in_order),
         )
@@ -109,6 +113,21 @@ class Faults:
         self._pause(0.5)
         self._stage.sink.behave(drop_before=0.0, drop_after=0.0)
 
+    def let_the_mail_server_say_something_poisonous(self) -> None:
+        """One reply in a batch that no database would keep, or that is no reply at all."""
+        self._stage.sink.behave(poison=1.0)
+        self._pause(2.0)
+        self._stage.sink.behave(poison=0.0)
+
+    def take_the_database_away_for_ten_leases(self) -> None:
+        """Between the mail server's word and the settlement of what it has said."""
+        self._stage.sink.behave(hold=True)
+        self._pause(0.3)
+        self._stage.stop_database(self._chance.choice([signal.SIGINT, signal.SIGQUIT, signal.SIGKILL]))
+        self._stage.sink.behave(hold=False)
+        time.sleep(10 * LEASE)
+        self._stage.start_database()
+
     def let_a_clock_jump(self) -> None:
         self._a_worker().signal(self._chance.choice([signal.SIGUSR1, signal.SIGUSR2]))
 
@@ -127,7 +146,7 @@ class Faults:
 
     def _replace(self, worker: Running) -> None:
         self._stage.workers.remove(worker)
-        self._stage.start_worker()
+        self._stage.start_worker(skew=self._chance.choice(SKEWS))
 
     def _pause(self, most: float) -> None:
         time.sleep(self._chance.uniform(0, most))

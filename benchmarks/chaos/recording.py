@@ -52,7 +52,7 @@ class RecordingSink:
         self.behave(scripts=spelled)
 
     def behave_well(self) -> None:
-        self.behave(greeting=True, hold=False, pause=0.0, drop_before=0.0, drop_after=0.0, scripts={})
+        self.behave(greeting=True, hold=False, pause=0.0, drop_before=0.0, drop_after=0.0, poison=0.0, scripts={})
 
     @property
     def held(self) -> int:

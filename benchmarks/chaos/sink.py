@@ -18,6 +18,14 @@ from typing import Any
 _MESSAGE_ID = re.compile(rb"^message-id:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 _ADDRESS = re.compile(rb"<([^>]*)>")
 _LONGEST_LINE = 16 * 2**20
+_POISONS = (
+    b"250 2.0.0 queued as \x00\x00evil\x00\r\n",
+    b"550 5.1.1 Empf\xe4nger unbekannt \xff\xfe\r\n",
+    b"451 4.3.0 \xed\xa0\x80 later\r\n",
+    b"250 " + b"x" * 2**20 + b"\r\n",
+    b"250 one\r\n250 two\r\n354 three\r\n",
+    b"\x00\x01\x02 not a reply\r\n",
+)
 
 
 @dataclass
@@ -34,6 +42,8 @@ class Manners:
     """How many of a hundred messages are not taken, the line cut instead."""
     drop_after: float = 0.0
     """How many of a hundred are taken, and the line cut instead of saying so."""
+    poison: float = 0.0
+    """How many of a hundred messages are answered with something that is no decent reply."""
     scripts: dict[str, dict[str, str]] = field(default_factory=dict)
     """By recipient and step (`rcpt`, `data`, `final`): the very bytes of the reply, in base64; `endless` for no end."""
 
@@ -86,6 +96,9 @@ class Sink:
             raise ConnectionAbortedError
         found = _MESSAGE_ID.search(raw)
         script = self.manners.scripts.get(to, {}).get("final")
+        poison = random.choice(_POISONS) if random.uniform(0, 100) < self.manners.poison else None
+        if poison is not None:
+            script = base64.b64encode(poison).decode()
         if raw != b".\r\n" and (script is None or base64.b64decode(script)[:3] == b"250"):
             self.taken.append((to, found[1].decode() if found else ""))
         if chance < self.manners.drop_before + self.manners.drop_after:
@@ -96,7 +109,10 @@ class Sink:
         while self.manners.hold:
             await self._change()
         self.held -= 1
-        await self._reply(writer, to, "final", b"250 kept\r\n")
+        if poison is not None:
+            writer.write(poison)
+        else:
+            await self._reply(writer, to, "final", b"250 kept\r\n")
 
     async def _reply(self, writer: asyncio.StreamWriter, to: str, step: str, ordinary: bytes) -> bytes:
         script = self.manners.scripts.get(to, {}).get(step)

@@ -149,6 +149,18 @@ class Stage:
             self.know(worker)
         return worker
 
+    def start_crew(self, *, processes: int, **settings: Any) -> Running:
+        """`waypost worker --processes N`."""
+        return self._start("worker", "waypost.cli.supervisor.crew", processes=str(processes), lease=5.0, **settings)
+
+    def crew_of(self, crew: Running) -> list[int]:
+        """The processes of a crew that have signed on and are alive."""
+        try:
+            below = {process.pid for process in psutil.Process(crew.process.pid).children(recursive=True)}
+        except psutil.NoSuchProcess:
+            return []
+        return [row["pid"] for row in self.query("select pid from waypost.workers order by id") if row["pid"] in below]
+
     def start_doomed_worker(self, crash: str, **settings: Any) -> Running:
         """A worker that has died at the named point by itself."""
         worker = self.start_worker(crash=crash, wait=False, **settings)
