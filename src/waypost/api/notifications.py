@@ -71,6 +71,7 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
             "category_mismatch",
             "channel_or_channels",
             "content_or_template",
+            "domain_not_verified",
             "duplicate",
             "header_reserved",
             "in_the_past",

@@ -7,6 +7,7 @@ import typer
 
 from waypost import __version__
 from waypost.cli import (
+    domains,
     events,
     explain,
     imports,
@@ -51,6 +52,7 @@ app.add_typer(mailbox.app, name="mailbox")
 app.add_typer(templates.app, name="templates")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(keys.app, name="keys")
+app.add_typer(domains.app, name="domains")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(events.events, name="events")
 app.add_typer(events.triggers, name="triggers")

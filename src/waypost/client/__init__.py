@@ -11,6 +11,7 @@ from typing import Self
 
 import httpx
 
+from waypost.client.domains import Domains
 from waypost.client.errors import ApiError, ClientError, NoAnswerError, Problem
 from waypost.client.events import Event, Events, Timers, Triggers
 from waypost.client.inboxes import Inboxes
@@ -59,6 +60,7 @@ class Client:
         self.tenants = Tenants(self._transport)
         self.keys = Keys(self._transport)
         self.audit = Audit(self._transport)
+        self.domains = Domains(self._transport)
         self.webhooks = Webhooks(self._transport)
         self.events = Events(self._transport)
         self.triggers = Triggers(self._transport)

@@ -10,6 +10,7 @@ from litestar.response.base import ASGIResponse
 from waypost.bootstrap import App
 from waypost.console import (
     activity,
+    domains,
     explain,
     mailbox,
     notifications,
@@ -34,6 +35,7 @@ ALL_PAGES: Final[tuple[Page, ...]] = (
     *templates.PAGES,
     *suppression.PAGES,
     *explain.PAGES,
+    *domains.PAGES,
     *webhooks.PAGES,
     *mailbox.PAGES,
     *tenants.PAGES,

@@ -48,6 +48,7 @@ _REASONS: Final = {
     "connection": "the mail server could not be reached",
     "content_refused": "the content was refused",
     "dead_letter": "it took its worker down time and again",
+    "domain_not_verified": "the domain it would be sent from is not verified",
     "erased": "the recipient has been erased",
     "expired": "its time ran out",
     "frequency_cap": "the recipient has had enough of these lately",

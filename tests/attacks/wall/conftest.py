@@ -34,6 +34,7 @@ def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
     inbox = an_id(at)
     timer = an_id(at)
     endpoint, delivery = an_id(at), an_id(at)
+    domain = an_id(at)
     times = {"created_at": at, "updated_at": at}
     who = {"tenant_id": tenant}
     return {
@@ -109,6 +110,10 @@ def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
                                "subject_id": an_id(at), "n": 0, "state": "waiting", "due": at, "give_up_at": at},
         "webhook_attempts": {**who, "delivery_id": delivery, "n": 1, "at": at, "latency_ms": 1, "answer": "a"},
         "webhook_replays": {**who, "id": an_id(at), "endpoint_id": endpoint, "since": at, "until": at},
+        "domains": {**who, "id": domain, "name": f"{tenant}.example", "purposes": ["from"], "state": "pending",
+                    "proof": "p", "checks": "[]", "failures": 0, "overlap_days": 7, "next_check_at": at, **times},
+        "dkim_keys": {**who, "id": an_id(at), "domain_id": domain, "algorithm": "rsa", "selector": "s",
+                      "public_key": "p", "private_key": b"k", "state": "next", "created_at": at},
         "mailbox": {**who, "id": an_id(at), "summary": b"s", "raw": b"r"},
         "inbox_settings": {**who, "updated_at": at},
         "inboxes": {**who, "id": inbox, "key": "k", "title": "t", **times},
