@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from waypost.adapters.vendors.smtp.options import smtp_options
 from waypost.adapters.vendors.smtp.sender import SmtpSender
+from waypost.bootstrap.account_pool import AccountPool
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason, OutgoingEmail
 from waypost.channels.ports import EmailSender, Wire
+from waypost.delivery.model import Way
 from waypost.kernel.errors import NotFound
 from waypost.kernel.vocabulary import TenantMode
 from waypost.kernel.work import Work
@@ -32,7 +34,16 @@ class NoMailbox:
 class TenantSenders:
     """Implements `delivery.ports.Senders`. A tenant's mode never changes, so it is asked for once."""
 
-    def __init__(self, *, settings: Settings, identity: SenderIdentity, work: Work, tenants: TenantStore) -> None:
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        identity: SenderIdentity,
+        work: Work,
+        tenants: TenantStore,
+        accounts: AccountPool | None = None,
+    ) -> None:
+        self._accounts = accounts
         self._identity = identity
         self._work = work
         self._tenants = tenants
@@ -44,9 +55,18 @@ class TenantSenders:
         mode = self._modes.get(tenant_id) or await self._ask(tenant_id)
         return self._caught if self._identity.is_caught(mode) else self._real
 
+    async def by_account(self, tenant_id: str, way: Way) -> EmailSender:
+        """A sandbox tenant's accounts count, and nothing leaves by them."""
+        mode = self._modes.get(tenant_id) or await self._ask(tenant_id)
+        if self._accounts is None or self._identity.is_caught(mode, has_account=True):
+            return self._caught
+        return await self._accounts.sender(tenant_id, way.account_id, way.version)
+
     async def close(self) -> None:
         await self._caught.close()
         await self._real.close()
+        if self._accounts is not None:
+            await self._accounts.close()
 
     async def _ask(self, tenant_id: str) -> TenantMode:
         async with self._work.begin(tenant_id) as tx:

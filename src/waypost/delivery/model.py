@@ -68,6 +68,8 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     """The sender account by which a message leaves, with room reserved for it."""
 
     account_id: UUID
+    version: int = 0
+    """Of the account, as it was when room was reserved."""
     provider: str | None = None
     """Who runs the recipient's mailbox; None where only a rescuer knows of it."""
     mailbox: str | None = None

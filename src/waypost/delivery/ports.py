@@ -216,7 +216,7 @@ class Senders(Protocol):
         """The installation's way out for this tenant; the same object for tenants that share one."""
         ...
 
-    async def by_account(self, tenant_id: str, account_id: UUID) -> EmailSender:
+    async def by_account(self, tenant_id: str, way: Way) -> EmailSender:
         """The way out of one sender account, for one batch: an account that is changed gets a new one. Where it cannot
         be opened, one whose every answer says why."""
         ...

@@ -82,11 +82,9 @@ async def choose_senders(letters: Sequence[Letter], senders: Senders) -> list[tu
         account_id = None if claimed.way is None else claimed.way.account_id
         by_way.setdefault((claimed.tenant_id, account_id), []).append(letter)
     groups: dict[int, tuple[EmailSender, list[Letter]]] = {}
-    for (tenant_id, account_id), written in by_way.items():
-        if account_id is None:
-            sender = await senders.email(tenant_id)
-        else:
-            sender = await senders.by_account(tenant_id, account_id)
+    for (tenant_id, _), written in by_way.items():
+        way = written[0].composed.claimed.way
+        sender = await (senders.email(tenant_id) if way is None else senders.by_account(tenant_id, way))
         groups.setdefault(id(sender), (sender, []))[1].extend(written)
     return list(groups.values())
 

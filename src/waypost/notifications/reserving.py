@@ -90,7 +90,10 @@ class SenderCapacity:
         for notification_id, answer in (await self._desk.assign(tenant_id, batch_id, asking)).items():
             if isinstance(answer, Assigned):
                 reserved.ways[notification_id] = Way(
-                    account_id=answer.account_id, provider=providers[notification_id], mailbox=answer.mailbox
+                    account_id=answer.account_id,
+                    version=answer.version,
+                    provider=providers[notification_id],
+                    mailbox=answer.mailbox,
                 )
             else:
                 fact = {"sender_account": show("acc", answer.account_id)}

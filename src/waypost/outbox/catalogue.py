@@ -3,7 +3,7 @@
 `docs/webhook-events.md` is made from here. A kind that has no entry is told to nobody.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -22,6 +22,8 @@ class Subject(StrEnum):
     NOTIFICATION = "ntf"
     SUPPRESSION = "sup"
     WEBHOOK_ENDPOINT = "whe"
+    SENDER_ACCOUNT = "acc"
+    DOMAIN = "dom"
 
 
 class Data(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,9 +63,7 @@ class ReadingData(Data, frozen=True, kw_only=True):
     category: str
     client: Annotated[str, Meta(description="`browser`, `proxy`, `scanner`, `prefetch` or `unknown`.")]
     link: Annotated[int, Meta(description="Which link of the message, counted from 1.")] | None
-    url: (
-        Annotated[str, Meta(description="Where the link leads; null where that differs from reader to reader.")] | None
-    )
+    url: Annotated[str, Meta(description="Where the link leads; null where that differs from reader to reader.")] | None
     created_at: datetime
     metadata: Annotated[
         dict[str, JsonValue], Meta(description="As given with the notification; empty once the recipient is erased.")
@@ -90,6 +90,32 @@ class WebhookEndpointData(Data, frozen=True, kw_only=True):
         Annotated[str, Meta(description="`by_hand`, `gone` (it answered 410) or `failing` (for three days).")] | None
     )
     disabled_at: datetime | None
+
+
+class SenderAccountData(Data, frozen=True, kw_only=True):
+    """A sender account, without its addresses."""
+
+    sender_account_id: str
+    name: str
+    status: str
+    reason: (
+        Annotated[
+            str,
+            Meta(
+                description="Why it stopped: `by_hand`, `bounce_rate`, `error_rate`, `errors_in_a_row`,"
+                " `authentication`; null once that has changed."
+            ),
+        ]
+        | None
+    )
+
+
+class DomainData(Data, frozen=True, kw_only=True):
+    domain_id: str
+    name: str
+    state: str
+    failed: Annotated[list[str], Meta(description="The checks that fail now: `ownership`, `dkim`, …")]
+    failing_since: datetime | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,6 +175,39 @@ _ENDPOINT: Final[JsonObject] = {
     "reason": "failing",
     "disabled_at": "2026-01-15T12:00:00Z",
 }
+
+
+_ACCOUNT: Final[JsonObject] = {
+    "sequence": 1768478400123456,
+    "sender_account_id": "acc_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q",
+    "name": "Newsletter",
+    "status": "paused",
+    "reason": "bounce_rate",
+}
+
+
+def _account(word: str, status: str, reason: str | None, sentence: str) -> EventType:
+    return EventType(
+        name=f"sender_account.{word}",
+        subject=Subject.SENDER_ACCOUNT,
+        sentence=sentence,
+        data=SenderAccountData,
+        example={**_ACCOUNT, "status": status, "reason": reason},
+    )
+
+
+def _domain(word: str, sentence: str, failed: Sequence[str] = ()) -> EventType:
+    example = {
+        "sequence": 1768478400123456,
+        "domain_id": "dom_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q",
+        "name": "mail.example.com",
+        "state": word,
+        "failed": list(failed),
+        "failing_since": "2026-01-15T12:00:00Z" if failed else None,
+    }
+    return EventType(
+        name=f"domain.{word}", subject=Subject.DOMAIN, sentence=sentence, data=DomainData, example=example
+    )
 
 
 def _notification(word: str, sentence: str, reason: str | None = None) -> EventType:
@@ -217,6 +276,21 @@ CATALOGUE: Final[Mapping[int, EventType]] = {
         data=WebhookEndpointData,
         example={**_ENDPOINT, "status": "enabled", "reason": None, "disabled_at": None},
         subscribable=False,
+    ),
+    OutboxKind.SENDER_ACCOUNT_PAUSED: _account(
+        "paused", "paused", "bounce_rate", "A sender account sends nothing until someone resumes it."
+    ),
+    OutboxKind.SENDER_ACCOUNT_SUSPENDED: _account(
+        "suspended", "suspended", "authentication", "The server of a sender account does not let it in any more."
+    ),
+    OutboxKind.SENDER_ACCOUNT_RESUMED: _account("resumed", "active", None, "A sender account sends again."),
+    OutboxKind.SENDER_ACCOUNT_ARCHIVED: _account("archived", "archived", "by_hand", "A sender account was removed."),
+    OutboxKind.DOMAIN_VERIFIED: _domain("verified", "A domain's records are all there: it may be used."),
+    OutboxKind.DOMAIN_FAILING: _domain(
+        "failing", "Records of a verified domain are wrong; after three days it may not be used any more.", ["dkim"]
+    ),
+    OutboxKind.DOMAIN_FAILED: _domain(
+        "failed", "A domain has lost its proof: nothing is sent from it until its records are right again.", ["dkim"]
     ),
 }
 NAMES: Final = {entry.name: kind for kind, entry in CATALOGUE.items()}

@@ -16,15 +16,24 @@ from waypost.kernel.work import Transaction
 from waypost.outbox.catalogue import (
     CATALOGUE,
     Data,
+    DomainData,
     EventType,
     NotificationData,
+    SenderAccountData,
     ReadingData,
     Subject,
     SuppressionData,
     WebhookEndpointData,
 )
 from waypost.outbox.model import OutboxKind, Told
-from waypost.outbox.ports import EndpointStore, NotificationFacts, SubjectStore, SuppressionFacts
+from waypost.outbox.ports import (
+    AccountFacts,
+    DomainFacts,
+    EndpointStore,
+    NotificationFacts,
+    SubjectStore,
+    SuppressionFacts,
+)
 from waypost.outbox.webhook_model import StoredEndpoint
 
 _STATUS: Final[Mapping[int, str]] = {
@@ -39,6 +48,20 @@ _STATUS: Final[Mapping[int, str]] = {
 
 
 _READINGS: Final = frozenset({OutboxKind.NOTIFICATION_OPENED, OutboxKind.NOTIFICATION_CLICKED})
+
+
+_ACCOUNT_STATUS: Final[Mapping[int, str]] = {
+    OutboxKind.SENDER_ACCOUNT_PAUSED: "paused",
+    OutboxKind.SENDER_ACCOUNT_SUSPENDED: "suspended",
+    OutboxKind.SENDER_ACCOUNT_RESUMED: "active",
+    OutboxKind.SENDER_ACCOUNT_ARCHIVED: "archived",
+}
+_DOMAIN_STATE: Final[Mapping[int, str]] = {
+    OutboxKind.DOMAIN_VERIFIED: "verified",
+    OutboxKind.DOMAIN_FAILING: "failing",
+    OutboxKind.DOMAIN_FAILED: "failed",
+}
+_Record = NotificationFacts | SuppressionFacts | StoredEndpoint | AccountFacts | DomainFacts
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -106,6 +129,10 @@ class Describe:
                     data = _suppression(told, record)
                 case StoredEndpoint():
                     data = _endpoint(told, record)
+                case AccountFacts():
+                    data = _account(told, record)
+                case DomainFacts():
+                    data = _domain(told, record)
                 case _:
                     pass
             if entry is None or data is None:
@@ -114,16 +141,18 @@ class Describe:
             described.append(Event(id=event_id(tx.tenant_id, told), type=entry, told=told, subject=subject, data=data))
         return described
 
-    async def _records(
-        self, tx: Transaction, ids: Mapping[Subject, list[UUID]]
-    ) -> dict[UUID, NotificationFacts | SuppressionFacts | StoredEndpoint]:
-        found: dict[UUID, NotificationFacts | SuppressionFacts | StoredEndpoint] = {}
+    async def _records(self, tx: Transaction, ids: Mapping[Subject, list[UUID]]) -> dict[UUID, _Record]:
+        found: dict[UUID, _Record] = {}
         if wanted := ids.get(Subject.NOTIFICATION):
             found.update(await self._subjects.notifications(tx, wanted))
         if wanted := ids.get(Subject.SUPPRESSION):
             found.update(await self._subjects.suppressions(tx, wanted))
         if wanted := ids.get(Subject.WEBHOOK_ENDPOINT):
             found.update(await self._endpoints.by_ids(tx, wanted))
+        if wanted := ids.get(Subject.SENDER_ACCOUNT):
+            found.update(await self._subjects.sender_accounts(tx, wanted))
+        if wanted := ids.get(Subject.DOMAIN):
+            found.update(await self._subjects.domains(tx, wanted))
         return found
 
     async def _targets(self, tx: Transaction, news: Sequence[Told]) -> Mapping[tuple[UUID, int], tuple[UUID, bytes]]:
@@ -211,6 +240,31 @@ def _suppression(told: Told, record: SuppressionFacts) -> SuppressionData:
         created_at=record.created_at,
         expires_at=record.expires_at,
         released_at=record.released_at if told.kind == OutboxKind.SUPPRESSION_RELEASED else None,
+    )
+
+
+def _account(told: Told, record: AccountFacts) -> SenderAccountData:
+    """As it stood then; the reason is known for as long as it stands so."""
+    status = _ACCOUNT_STATUS[told.kind]
+    return SenderAccountData(
+        sequence=told.sequence,
+        sender_account_id=show("acc", record.id),
+        name=record.name,
+        status=status,
+        reason=record.reason if record.status == status else None,
+    )
+
+
+def _domain(told: Told, record: DomainFacts) -> DomainData:
+    """Its state as it was then; what fails, as it is now."""
+    verified = told.kind == OutboxKind.DOMAIN_VERIFIED
+    return DomainData(
+        sequence=told.sequence,
+        domain_id=show("dom", record.id),
+        name=record.name,
+        state=_DOMAIN_STATE[told.kind],
+        failed=[] if verified else list(record.failed),
+        failing_since=None if verified else record.failing_since,
     )
 
 

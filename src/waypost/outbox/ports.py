@@ -208,6 +208,24 @@ class SuppressionFacts:
     released_at: datetime | None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AccountFacts:
+    """Of a sender account."""
+
+    id: UUID
+    name: str
+    status: str
+    reason: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DomainFacts:
+    id: UUID
+    name: str
+    failed: tuple[str, ...]
+    failing_since: datetime | None
+
+
 class SubjectStore(Protocol):
     """The records that news is about, read in sets."""
 
@@ -215,14 +233,16 @@ class SubjectStore(Protocol):
 
     async def attempt_reasons(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[tuple[UUID, int], str | None]: ...
 
-    async def link_targets(
-        self, tx: Transaction, ids: Sequence[UUID]
-    ) -> Mapping[tuple[UUID, int], tuple[UUID, bytes]]:
+    async def link_targets(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[tuple[UUID, int], tuple[UUID, bytes]]:
         """Where links of notifications lead, as far as that is kept: what is sealed, and the event that it is sealed
         for (`tracking_target`)."""
         ...
 
     async def suppressions(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, SuppressionFacts]: ...
+
+    async def domains(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, DomainFacts]: ...
+
+    async def sender_accounts(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, AccountFacts]: ...
 
 
 class UrlFault(Exception):

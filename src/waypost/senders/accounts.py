@@ -14,6 +14,7 @@ from waypost.kernel.paging import Page, decode_id_cursor, encode_id_cursor, page
 from waypost.kernel.tenancy import PLATFORM, Permission, Scope
 from waypost.kernel.vault import Keyring
 from waypost.kernel.work import Transaction
+from waypost.senders import pace as pacing
 from waypost.senders.capacity import midnight_after, remaining
 from waypost.senders.fields import (
     AccountChanges,
@@ -23,7 +24,7 @@ from waypost.senders.fields import (
     goes_elsewhere,
     normalised_from,
 )
-from waypost.senders.model import Account, AccountStatus, Day, Standing
+from waypost.senders.model import Account, AccountStatus, Day, Pace, Standing
 from waypost.senders.ports import AccountStore, SecretReferences
 from waypost.senders.secrets import SecretGone, check_reference, opened, seal
 from waypost.senders.stopping import Stopping
@@ -62,6 +63,18 @@ class AccountView:
     @property
     def next_reset(self) -> datetime:
         return midnight_after(self.now)
+
+    @property
+    def next_send_at(self) -> datetime | None:
+        """None: at once."""
+        moment = self.standing.state.next_at
+        return moment if moment is not None and moment > self.now else None
+
+    @property
+    def paces(self) -> Sequence[Pace]:
+        return [
+            pacing.at(pace, pace.provider, self.now, adaptive=self.account.adaptive) for pace in self.standing.paces
+        ]
 
 
 class Accounts:
@@ -138,6 +151,7 @@ class Accounts:
     async def history(self, tx: Transaction, scope: Scope, account_id: UUID) -> Sequence[Day]:
         """The last thirty days on which something was sent."""
         scope.demand(Permission.SENDERS_READ)
+        await self._find(tx, account_id)
         return await self._store.days(tx, account_id, self._clock.now().date() - HISTORY)
 
     async def change(
@@ -160,14 +174,16 @@ class Accounts:
             raise Conflict("This account is archived: make a new one.", code="account_archived")
         before = fields_of(account)
         fields = replace(before, **changes)
-        moved = goes_elsewhere(before, fields)
-        if secret is None and account.secret is not None and moved and fields.connection("").auth != "none":
+        moved, drops_secret = goes_elsewhere(before, fields), secret is None and not fields.needs_secret
+        if secret is None and account.secret is not None and moved and not drops_secret:
             raise refuse("/secret", "secret_needed", "Give the secret again, because the account goes elsewhere now.")
         if account.secret_is_reference and moved and scope.key_tenant != PLATFORM:
             raise refuse(
                 "/host", "secret_reference_refused", "Only the operator may send the operator's secret elsewhere."
             )
-        given = secret if secret is not None else await self._known_secret(tx, account)
+        given = secret
+        if given is None:
+            given = "" if drops_secret else await self._known_secret(tx, account)
         fields = self._checked(scope, fields, given, references=secret is not None)
         now = self._clock.now()
         changed = _configured(account, fields)
@@ -176,7 +192,7 @@ class Accounts:
         if secret is not None:
             sealed, named = await self._sealed(tx, account_id, secret), check_reference(scope, secret)
             changed = replace(changed, secret=sealed, secret_is_reference=named)
-        elif moved and fields.connection("").auth == "none" and account.kind == "smtp":
+        elif drops_secret:
             changed = replace(changed, secret=None, secret_is_reference=False)
         if changed != account:
             changed = replace(changed, version=account.version + 1, updated_at=now)

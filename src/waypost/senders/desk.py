@@ -32,6 +32,7 @@ class Asking:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assigned:
     account_id: UUID
+    version: int
     mailbox: str
     """What stands in From where the message names nobody."""
 
@@ -123,7 +124,8 @@ def _ask(ranked: Sequence[Handout], one: Asking) -> Assigned | PutOff:
     for handout in ranked:
         rule = handout.let_go(one.id, one.provider)
         if rule is None:
-            return Assigned(account_id=handout.account.id, mailbox=mailbox_of(handout.account))
+            account = handout.account
+            return Assigned(account_id=account.id, version=account.version, mailbox=mailbox_of(account))
         if best is None or rule < best[0]:
             best = rule, handout
     if best is None:

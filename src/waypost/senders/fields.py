@@ -45,6 +45,10 @@ class AccountFields:
     max_connections: int = 10
     messages_per_connection: int = 100
 
+    @property
+    def needs_secret(self) -> bool:
+        return self.kind is AccountKind.GMAIL or self.auth is not AuthMode.NONE
+
     def connection(self, secret: str) -> AccountConnection:
         return AccountConnection(
             kind=self.kind,

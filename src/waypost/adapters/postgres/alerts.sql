@@ -10,7 +10,7 @@ returning a.id = $2 as opened
 -- name: close
 -- tenant: row
 -- Whoever was told that it opened is told that it closed.
-update alerts set closed_at = $4, tell_at = case when told > 0 then $4 end
+update alerts set closed_at = $4::timestamptz, tell_at = case when told > 0 then $4::timestamptz end
 where tenant_id = $1 and kind = $2 and subject = $3 and closed_at is null
 returning id
 

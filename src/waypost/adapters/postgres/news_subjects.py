@@ -8,7 +8,7 @@ from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import connection_of
 from waypost.kernel.vocabulary import Category, Channel
 from waypost.kernel.work import Transaction
-from waypost.outbox.ports import NotificationFacts, SuppressionFacts
+from waypost.outbox.ports import AccountFacts, DomainFacts, NotificationFacts, SuppressionFacts
 
 _SQL: Final = load("news_subjects")
 _CATEGORIES: Final = {category.value: category for category in Category}
@@ -41,9 +41,7 @@ class PgSubjects:
         rows = await connection_of(tx).fetch(_SQL["attempt_reasons"], tx.tenant_id, list(ids), min(ids), max(ids))
         return {(row["notification_id"], row["n"]): row["reason"] for row in rows}
 
-    async def link_targets(
-        self, tx: Transaction, ids: Sequence[UUID]
-    ) -> Mapping[tuple[UUID, int], tuple[UUID, bytes]]:
+    async def link_targets(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[tuple[UUID, int], tuple[UUID, bytes]]:
         rows = await connection_of(tx).fetch(_SQL["link_targets"], tx.tenant_id, list(ids), min(ids), max(ids))
         return {(row["notification_id"], row["link"]): (row["id"], row["target"]) for row in rows}
 
@@ -59,6 +57,22 @@ class PgSubjects:
                 created_at=row["created_at"],
                 expires_at=row["expires_at"],
                 released_at=row["released_at"],
+            )
+            for row in rows
+        }
+
+    async def sender_accounts(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, AccountFacts]:
+        rows = await connection_of(tx).fetch(_SQL["sender_accounts"], tx.tenant_id, list(ids))
+        return {
+            row["id"]: AccountFacts(id=row["id"], name=row["name"], status=row["status"], reason=row["status_reason"])
+            for row in rows
+        }
+
+    async def domains(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, DomainFacts]:
+        rows = await connection_of(tx).fetch(_SQL["domains"], tx.tenant_id, list(ids))
+        return {
+            row["id"]: DomainFacts(
+                id=row["id"], name=row["name"], failed=tuple(row["failed"]), failing_since=row["failing_since"]
             )
             for row in rows
         }

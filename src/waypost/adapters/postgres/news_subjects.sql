@@ -26,3 +26,15 @@ select distinct on (e.notification_id, e.link) e.notification_id, e.link, e.id, 
 where e.tenant_id = $1 and e.notification_id = any ($2::uuid[]) and e.notification_id between $3 and $4
   and e.target is not null
 order by e.notification_id, e.link, e.id
+
+-- name: sender_accounts
+-- tenant: row
+-- What events about sender accounts are made of.
+select id, name, status, status_reason from sender_accounts where tenant_id = $1 and id = any ($2::uuid[])
+
+-- name: domains
+-- tenant: row
+-- What events about domains are made of.
+select d.id, d.name, d.failing_since,
+       array(select c ->> 'name' from jsonb_array_elements(d.checks) c where c ->> 'result' = 'failed') as failed
+from domains d where d.tenant_id = $1 and d.id = any ($2::uuid[])
