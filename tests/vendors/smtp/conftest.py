@@ -1,6 +1,7 @@
 """Mail servers to talk to: an obedient one whose every reply can be replaced, and senders that end with the test."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,14 +11,12 @@ import pytest
 from waypost.adapters.vendors.smtp.options import Timeouts, smtp_options
 from waypost.adapters.vendors.smtp.sender import SmtpSender
 from waypost.channels.model import Outcome, OutgoingEmail
+from waypost.kernel.clock import VirtualClock
 
 HANG_UP = b"<hang up>"
 """A reply that is none: the server closes the connection."""
 SILENCE = b"<silence>"
 """A reply that never comes; the server reads on and says nothing more."""
-
-QUICK = Timeouts(connect=5, greeting=0.2, command=0.2, data=0.2, block=0.2, final=0.2, idle=5, closing=0.2)
-"""For servers that fall silent."""
 
 Replies = dict[str, bytes | Callable[[str], bytes]]
 
@@ -32,6 +31,10 @@ class Peer:
     messages: list[tuple[str, list[str], bytes]] = field(default_factory=list)
     connections: int = 0
     port: int = 0
+    fell_silent: asyncio.Event = field(default_factory=asyncio.Event)
+    tls: ssl.SSLContext | None = None
+    """What STARTTLS leads to, with `features_in_private` after it."""
+    features_in_private: tuple[str, ...] = ()
 
     def answer(self, verb: str, line: str, usual: str) -> bytes:
         reply = self.replies.get(verb, usual.encode() + b"\r\n")
@@ -44,15 +47,15 @@ class Peer:
         writer.close()
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        sender, recipients = "", list[str]()
-        if not await _say(reader, writer, self.answer("greeting", "", "220 peer.example ESMTP")):
+        sender, recipients, features = "", list[str](), self.features
+        if not await self._say(reader, writer, self.answer("greeting", "", "220 peer.example ESMTP")):
             return
         while line := (await reader.readuntil(b"\n")).decode().rstrip("\r\n"):
             self.commands.append(line)
             verb = line.split(" ")[0].split(":")[0].upper()
             usual = "250 2.0.0 Ok"
             if verb == "EHLO":
-                usual = "\r\n".join([f"250-{each}" for each in ("peer.example", *self.features)] + ["250 HELP"])
+                usual = "\r\n".join([f"250-{each}" for each in ("peer.example", *features)] + ["250 HELP"])
             elif verb == "MAIL":
                 sender, recipients = line[11:].partition(">")[0], []
             elif verb == "DATA":
@@ -62,8 +65,11 @@ class Peer:
             reply = self.answer(verb, line, usual)
             if verb == "RCPT" and reply.startswith(b"2"):
                 recipients.append(line[9:].partition(">")[0])
-            if not await _say(reader, writer, reply) or verb == "QUIT":
+            if not await self._say(reader, writer, reply) or verb == "QUIT":
                 return
+            if verb == "STARTTLS" and self.tls is not None:
+                await writer.start_tls(self.tls)
+                features = self.features_in_private
             if verb == "DATA" and reply.startswith(b"354"):
                 lines = [b""]
                 while lines[-1] != b".\r\n":
@@ -72,18 +78,18 @@ class Peer:
                 reply = self.answer(".", data.decode("latin-1"), f"250 2.0.0 Ok: queued as Q{len(self.messages)}")
                 if reply.startswith(b"250"):
                     self.messages.append((sender, recipients, data))
-                if not await _say(reader, writer, reply):
+                if not await self._say(reader, writer, reply):
                     return
 
-
-async def _say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reply: bytes) -> bool:
-    if reply == SILENCE:
-        await reader.read()
-    if reply in (HANG_UP, SILENCE):
-        return False
-    writer.write(reply)
-    await writer.drain()
-    return True
+    async def _say(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reply: bytes) -> bool:
+        if reply == SILENCE:
+            self.fell_silent.set()
+            await reader.read()
+        if reply in (HANG_UP, SILENCE):
+            return False
+        writer.write(reply)
+        await writer.drain()
+        return True
 
 
 @pytest.fixture
@@ -112,7 +118,7 @@ async def peer(listen: Callable[..., Awaitable[int]]) -> Peer:
 
 @pytest.fixture
 async def sender_to() -> AsyncIterator[Callable[..., SmtpSender]]:
-    """`sender_to(port, "tls=required", connections=1)`: closed after the test."""
+    """`sender_to(port, "tls=required", connections=1)`: closed after the test. Silence is counted by `clock`."""
     senders = list[SmtpSender]()
 
     def make(
@@ -121,12 +127,12 @@ async def sender_to() -> AsyncIterator[Callable[..., SmtpSender]]:
         *,
         user: str = "",
         scheme: str = "smtp",
-        quick: bool = False,
+        clock: VirtualClock | None = None,
         **options: object,
     ) -> SmtpSender:
         url = f"{scheme}://{user}127.0.0.1:{port}" + (f"?{query}" if query else "")
-        options.setdefault("timeouts", QUICK if quick else Timeouts(closing=0.2))
-        senders.append(SmtpSender(smtp_options(url, **options)))
+        options.setdefault("timeouts", Timeouts(closing=0.2, tick=0.005))
+        senders.append(SmtpSender(smtp_options(url, **options), now=None if clock is None else clock.monotonic))
         return senders[-1]
 
     yield make

@@ -62,8 +62,8 @@ async def test_connections_are_replaced_after_their_share(peer, sender_to, wire,
 async def test_idle_connections_say_goodbye(peer, sender_to, wire, mail) -> None:
     said = asyncio.Event()
     peer.replies["QUIT"] = lambda line: said.set() or b"221 bye\r\n"
-    await sender_to(peer.port, timeouts=Timeouts(idle=0.02)).send([mail()], wire)
-    await asyncio.wait_for(said.wait(), 5)
+    await sender_to(peer.port, timeouts=Timeouts(idle=0.02, tick=0.005)).send([mail()], wire)
+    await asyncio.wait_for(said.wait(), 60)
 
 
 async def test_without_pipelining_each_command_waits_for_its_reply(peer, sender_to, wire, mail) -> None:
