@@ -24,7 +24,7 @@ _NETWORK: Final = 64
 
 
 class SmtpServer:
-    """Implements `session.Host`."""
+    """Implements `host.Host`."""
 
     def __init__(
         self, app: App, *, name: str, limits: Limits, metrics: SmtpMetrics, certificate: Certificate | None = None

@@ -1,61 +1,24 @@
 """One session of somebody who submits mail, command by command."""
 
 import asyncio
-import logging
-import ssl
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
-from waypost.bootstrap import App
-from waypost.kernel import ids
 from waypost.kernel.address import AddressFault, normalise_email
 from waypost.kernel.errors import Unavailable, WaypostError
 from waypost.kernel.tenancy import Permission
 from waypost.smtp import sasl
-from waypost.smtp.guesses import Guesses
-from waypost.smtp.limits import Limits
+from waypost.smtp.handing_over import hand_over, new_request_id
+from waypost.smtp.host import Host
 from waypost.smtp.line import BareLineEndError, GarbledError, HungUpError, Line, TooMuchError
-from waypost.smtp.metrics import SmtpMetrics
 from waypost.smtp.path import read_path
-from waypost.smtp.replies import LATER, reply_to
 from waypost.submission.model import SubmittedMail
 
 _log: Final = structlog.stdlib.get_logger("waypost.smtp")
 _MAIL_PARAMETERS: Final = frozenset({"SIZE", "BODY", "SMTPUTF8", "AUTH", "RET", "ENVID"})
 _RECIPIENT_PARAMETERS: Final = frozenset({"NOTIFY", "ORCPT"})
 _TOO_LARGE: Final = "552 5.3.4 At most {} bytes"
-
-
-class Host(Protocol):
-    """The server a session belongs to."""
-
-    @property
-    def app(self) -> App: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def limits(self) -> Limits: ...
-
-    @property
-    def metrics(self) -> SmtpMetrics: ...
-
-    @property
-    def guesses(self) -> Guesses: ...
-
-    @property
-    def certificate(self) -> ssl.SSLContext | None: ...
-
-    @property
-    def is_closing(self) -> bool: ...
-
-    def hold(self, count: int) -> None:
-        """Of bytes; raises `Unavailable` where there is no room for them."""
-        ...
-
-    def let_go(self, count: int) -> None: ...
 
 
 class Session:
@@ -217,7 +180,7 @@ class Session:
             return self._still_welcome()
         try:
             async with asyncio.timeout(self._host.limits.handling_seconds):
-                scope = await self._host.app.access.authenticate(secret, None, self._request_id())
+                scope = await self._host.app.access.authenticate(secret, None, new_request_id(self._host))
             scope.demand(Permission.NOTIFICATIONS_SEND)
         except (Unavailable, TimeoutError):
             self._line.say("454 4.7.0 The key could not be checked; try again")
@@ -291,7 +254,8 @@ class Session:
         try:
             async with asyncio.timeout(limits.content_seconds):
                 content = await self._line.mail(limits.mail_bytes, hold, limits.pause_seconds)
-            self._line.say(await self._accept(content))
+            mail = SubmittedMail(recipients=tuple(self._recipients), content=content)
+            self._line.say(await hand_over(self._host, self._secret, mail))
         except TooMuchError:
             self._refuse(_TOO_LARGE.format(limits.mail_bytes))
         except BareLineEndError:
@@ -305,43 +269,6 @@ class Session:
             self._forget_mail()
         return self._still_welcome()
 
-    async def _accept(self, content: bytes) -> str:
-        """The reply, given only when the mail is stored for good, or is known not to be."""
-        app, request_id, begun = self._host.app, self._request_id(), self._host.app.clock.monotonic()
-        tenant: str | None = None
-        code = "accepted"
-        try:
-            async with asyncio.timeout(self._host.limits.handling_seconds):
-                scope = await app.access.authenticate(self._secret, None, request_id)
-                tenant = scope.tenant_id
-                mail = SubmittedMail(recipients=tuple(self._recipients), content=content)
-                accepted = await app.submission(scope, mail)
-            reply = f"250 2.0.0 Accepted as {ids.show('req', accepted.request_id)}"
-        except WaypostError as refusal:
-            code, reply = refusal.code, reply_to(refusal)
-        except TimeoutError:
-            code, reply = "deadline_exceeded", LATER
-        except Exception as unexpected:
-            code, reply = "internal_error", LATER
-            _log.error("mail failed", action="smtp_mail_failed", kind=type(unexpected).__name__, request_id=request_id)
-        seconds = app.clock.monotonic() - begun
-        self._host.metrics.mails.labels(code).inc()
-        self._host.metrics.seconds.observe(seconds)
-        _log.log(
-            logging.INFO,
-            "mail answered",
-            action="smtp_mail",
-            code=code,
-            status=int(reply[:3]),
-            tenant=tenant,
-            request_id=request_id,
-            duration_ms=round(seconds * 1000, 1),
-        )
-        return reply
-
     def _forget_mail(self) -> None:
         self._sender = None
         self._recipients = []
-
-    def _request_id(self) -> str:
-        return ids.show("rid", ids.mint(self._host.app.clock))

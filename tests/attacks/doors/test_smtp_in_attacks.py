@@ -259,7 +259,7 @@ async def test_an_address_cannot_bring_a_header_or_a_second_one_along(door: int,
 BOMBS = {
     "words": b"From: a@b.example\r\nSubject: " + b"=?utf-8?q?a?= " * 9_000 + b"\r\n\r\nx\r\n",
     "nested": b"From: a@b.example\r\n"
-    + b"".join(b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (n, n) for n in range(1_000)),
+    + b"".join(b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (n, n) for n in range(200)),
     "parts": b"From: a@b.example\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n" + b"--b\r\n\r\nx\r\n" * 20_000,
     "comments": b"From: " + b"(" * 60_000 + b"\r\n\r\nx\r\n",
     "head": b"From: a@b.example\r\n" + b"X-A: b\r\n" * 30_000 + b"\r\nx\r\n",

@@ -8,7 +8,7 @@ from waypost.cli.options import settable
 from waypost.settings import Settings
 
 
-@settable("api", "database", "mail", "client")
+@settable("api", "database", "mail", "smtp-in", "client")
 def doctor(
     settings: Settings,
     *,
