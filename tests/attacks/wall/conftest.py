@@ -86,6 +86,8 @@ def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
         "attempts": {**who, "notification_id": notification, "retention": 1, "n": 1, "worker_id": an_id(at),
                      "started_at": at},
         "timeline": {**who, "notification_id": notification, "retention": 1, "id": an_id(at), "at": at, "event": "e"},
+        "tracking_events": {**who, "notification_id": notification, "retention": 1, "id": an_id(at), "kind": 1,
+                            "at": at, "client": 0},
         "outbox": {**who, "kind": 1, "subject_id": an_id(at)},
         "triggers": {**who, "id": an_id(at), "key": "k", "event_type": "e", "spec": "{}", **times},
         "consumed_events": {**who, "consumer": "c", "event_id": "e"},

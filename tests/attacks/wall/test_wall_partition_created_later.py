@@ -15,7 +15,7 @@ async def test_a_partition_made_later_is_as_closed(role: asyncpg.Connection, wal
     later = wall.NOW.replace(day=1) + timedelta(days=31 * 4)
     for tenant in (wall.OWN, wall.FOREIGN):
         rows = wall.rows_of(tenant, later)
-        for table in ("requests", "notifications", "attempts", "timeline"):
+        for table in ("requests", "notifications", "attempts", "timeline", "tracking_events"):
             await wall.insert(wall.admin, table, rows[table])
     month = f"notifications_standard_{later:%Y_%m}"
     assert month in new
