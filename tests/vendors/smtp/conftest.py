@@ -50,7 +50,8 @@ class Peer:
         sender, recipients, features = "", list[str](), self.features
         if not await self._say(reader, writer, self.answer("greeting", "", "220 peer.example ESMTP")):
             return
-        while line := (await reader.readuntil(b"\n")).decode().rstrip("\r\n"):
+        while raw := await reader.readuntil(b"\n"):
+            line = raw.decode().rstrip("\r\n")
             self.commands.append(line)
             verb = line.split(" ")[0].split(":")[0].upper()
             usual = "250 2.0.0 Ok"
@@ -58,6 +59,8 @@ class Peer:
                 usual = "\r\n".join([f"250-{each}" for each in ("peer.example", *features)] + ["250 HELP"])
             elif verb == "MAIL":
                 sender, recipients = line[11:].partition(">")[0], []
+            elif verb == "STARTTLS" and self.tls is not None:
+                usual = "220 go on"
             elif verb == "DATA":
                 usual = "354 go on"
             elif verb == "QUIT":
@@ -67,7 +70,7 @@ class Peer:
                 recipients.append(line[9:].partition(">")[0])
             if not await self._say(reader, writer, reply) or verb == "QUIT":
                 return
-            if verb == "STARTTLS" and self.tls is not None:
+            if verb == "STARTTLS" and self.tls is not None and reply.startswith(b"220"):
                 await writer.start_tls(self.tls)
                 features = self.features_in_private
             if verb == "DATA" and reply.startswith(b"354"):
