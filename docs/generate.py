@@ -115,6 +115,7 @@ PAGES = {
     "performance.md": performance_page,
     "metrics.md": lambda: _beside("telemetry_pages", "metrics_page") + _CLOSING,
     "webhook-events.md": lambda: _beside("event_page", "events_page") + _CLOSING,
+    "retries.md": lambda: _beside("retry_page", "retries_page") + _CLOSING,
     "log-actions.md": lambda: _beside("telemetry_pages", "actions_page") + _CLOSING,
 }
 

@@ -41,7 +41,7 @@ class OutcomeReason(StrEnum):
     OTHER = "other"
 
 
-ABOUT_US: Final = frozenset({OutcomeReason.POLICY, OutcomeReason.AUTHENTICATION})
+ABOUT_US: Final = frozenset({OutcomeReason.POLICY, OutcomeReason.AUTHENTICATION, OutcomeReason.TLS})
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

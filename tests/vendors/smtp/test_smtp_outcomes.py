@@ -118,7 +118,7 @@ def test_the_table_is_complete_and_keeps_its_promises(
             assert not outcome.hard_bounce
         if kind in (4, 5) and subject == 7 and code >= 500 and code != 556:
             assert outcome.reason in {Why.POLICY, Why.AUTHENTICATION, Why.TLS}
-        assert outcome.is_about_us == (outcome.reason in {Why.POLICY, Why.AUTHENTICATION})
+        assert outcome.is_about_us == (outcome.reason in {Why.POLICY, Why.AUTHENTICATION, Why.TLS})
 
 
 def test_the_way_in_is_not_the_message() -> None:
