@@ -28,6 +28,9 @@ from waypost.bootstrap import App
 from waypost.inbox.visitors import claimed_tenant, visitor_scope
 from waypost.kernel import ids
 from waypost.kernel.errors import MalformedRequest, NotFound, WaypostError
+from waypost.notifications.together import Asked
+from waypost.tenants.idempotency import KeyedCall
+from waypost.tenants.model import StoredAnswer
 
 AnyRequest = Request[None, None, State]
 REPLAYED_HEADER: Final = "Idempotency-Replayed"
@@ -92,11 +95,13 @@ async def _serve(endpoint: Endpoint, app: App, request: AnyRequest, record: Requ
     query = read_parameters(query_of(request.scope["query_string"]), endpoint.query)
     expected = expected_version_of(request.headers) if endpoint.versioned else None
     key = idempotency_key_of(request.headers) if endpoint.method == "POST" else None
-    try:
+    fingerprint = b"" if key is None else _fingerprint(request, raw)
+    route = f"{endpoint.method} {endpoint.path}"
+
+    async def alone() -> Answer:
         async with app.work.begin(scope.tenant_id) as tx:
             if key is not None:
-                route = f"{endpoint.method} {endpoint.path}"
-                stored = await app.idempotency.claim(tx, key, route, _fingerprint(request, raw))
+                stored = await app.idempotency.claim(tx, key, route, fingerprint)
                 if stored is not None:
                     return _replayed(endpoint, stored.status, stored.body)
             call = Call(
@@ -113,6 +118,24 @@ async def _serve(endpoint: Endpoint, app: App, request: AnyRequest, record: Requ
             if key is not None:
                 await app.idempotency.keep(tx, key, answer.status, answer.body)
             return answer
+
+    try:
+        if (submits := endpoint.submits) is None:
+            return await alone()
+        given = await app.notifications.together(
+            scope.tenant_id,
+            alone,
+            lambda: Asked(
+                scope=scope,
+                command=submits.command(body, key),
+                route=route,
+                call=None if key is None else KeyedCall(key=key, fingerprint=fingerprint),
+                form=lambda accepted: _kept(_formed(endpoint, submits.show(accepted))),
+            ),
+        )
+        if isinstance(given, Answer):
+            return given
+        return Answer(status=given.status, body=given.body, media_type=endpoint.media_type, headers={})
     except NotFound as missing:
         if missing.code != NotFound.default_code:
             raise
@@ -233,6 +256,10 @@ def _formed(endpoint: Endpoint, given: object) -> Answer:
         return Answer(status=endpoint.status, body=b"", media_type=given.media_type, headers=headers, parts=given.parts)
     body = b"" if given is None else msgspec.json.encode(given)
     return Answer(status=endpoint.status, body=body, media_type=endpoint.media_type, headers=headers)
+
+
+def _kept(answer: Answer) -> StoredAnswer:
+    return StoredAnswer(status=answer.status, body=answer.body)
 
 
 def _replayed(endpoint: Endpoint, status: int, body: bytes) -> Answer:

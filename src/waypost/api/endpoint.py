@@ -17,6 +17,7 @@ from waypost.kernel import ids
 from waypost.kernel.errors import NotFound, Unauthenticated
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.work import Transaction
+from waypost.notifications.model import Accepted, SubmitCommand
 
 Body = TypeVar("Body")
 Query = TypeVar("Query")
@@ -82,6 +83,15 @@ class Streamed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Submits(Generic[Body]):
+    """Of an endpoint that submits one call and does nothing else: it may be stored together with others."""
+
+    command: Callable[[Body, str | None], SubmitCommand]
+    """Of the body and the idempotency key."""
+    show: Callable[[Accepted], object]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Endpoint:
     method: Method
     path: str
@@ -102,6 +112,7 @@ class Endpoint:
     versioned: bool = False
     audited: bool = False
     """Leaves a row in the audit log: every administrative change does."""
+    submits: Submits[Any] | None = None
     wide: bool = False
     """Its body may be as large as a bulk's."""
     refusals: Mapping[int, Sequence[str]] = field(default_factory=dict[int, Sequence[str]])
@@ -151,6 +162,7 @@ def endpoint(
     caller: Caller = "key",
     versioned: bool = False,
     audited: bool = False,
+    submits: Submits[Body] | None = None,
     wide: bool = False,
     refusals: Mapping[int, Sequence[str]] | None = None,
     body_example: Mapping[str, object] | None = None,
@@ -175,6 +187,7 @@ def endpoint(
             caller=caller,
             versioned=versioned,
             audited=audited,
+            submits=submits,
             wide=wide,
             refusals=refusals or {},
             body_example=body_example,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from waypost.api.endpoint import Call, Endpoint, endpoint
+from waypost.api.endpoint import Call, Endpoint, Submits, endpoint
 from waypost.api.file_shapes import FILE_CODES
 from waypost.api.notification_bulk import send_notifications
 from waypost.api.notification_shapes import (
@@ -46,6 +46,7 @@ _NOTIFICATION: Final = {
     "created_at": "2026-01-15T12:00:00Z",
 }
 _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order": 1001}}
+_SUBMITS: Final = Submits(command=command_of, show=show_accepted)
 
 
 @endpoint(
@@ -56,6 +57,7 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
     body=NewNotification,
     answer=AcceptedView,
     status=202,
+    submits=_SUBMITS,
     wide=True,
     refusals={
         403: ["tenant_onboarding"],
@@ -98,7 +100,7 @@ _DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order"
 async def send_notification(call: Call[NewNotification, NoQuery]) -> AcceptedView:
     """Stored before it is answered, sent right after. One bad member of `to` refuses the whole call and is named by
     its pointer; a member that may not be written to comes back as `suppressed`, with the reason."""
-    command = command_of(call.body, call.idempotency_key)
+    command = _SUBMITS.command(call.body, call.idempotency_key)
     return show_accepted(await call.app.notifications.submit(call.tx, call.scope, command))
 
 

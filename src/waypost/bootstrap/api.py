@@ -54,6 +54,7 @@ from waypost.notifications.bulk import SubmitBulk
 from waypost.notifications.cancel import Cancel
 from waypost.notifications.desk import Notifications
 from waypost.notifications.read import Reader
+from waypost.notifications.together import Together
 from waypost.settings import Settings
 from waypost.submission.accept import AcceptMail
 from waypost.templates.versions import Versions
@@ -198,6 +199,7 @@ async def open_app(
             ),
             notifications=Notifications(
                 submit=traced,
+                together=Together(work=work, submit=traced, idempotency=idempotency, clock=clock),
                 bulk=SubmitBulk(submit=submit, store=notifications, idempotency=idempotency, clock=clock),
                 read=reader,
                 cancel=Cancel(store=notifications, delivery=delivery, reader=reader),
@@ -206,7 +208,9 @@ async def open_app(
             domains=join_domains(settings, keyring=keyring, audit=audit, book=book, clock=clock),
             operations=operations_of(bell=bell, keyring=keyring, audit=audit, clock=clock),
             alerts=alerts_of(settings, keyring=keyring, audit=audit, clock=clock),
-            senders=join_senders(settings, vendors=vendors, keyring=keyring, audit=audit, clock=clock),
+            senders=join_senders(
+                settings, vendors=vendors, keyring=keyring, audit=audit, book=book, clock=clock
+            ),
             webhooks=webhooks_of(settings, keyring=keyring, audit=audit, clock=clock),
             events=join_events(
                 joined=joined,

@@ -33,6 +33,14 @@ class TracedSubmit:
             span.set_attribute("waypost.notifications", len(accepted.notifications))
             return accepted
 
+    async def each(self, tx: Transaction, asked: Sequence[tuple[Scope, SubmitCommand]]) -> Sequence[Accepted | Refused]:
+        with self._tracer.start_as_current_span("submit", record_exception=False) as span:
+            span.set_attribute("waypost.tenant", tx.tenant_id)
+            answers = await self._submit.each(tx, asked)
+            made = sum(len(answer.notifications) for answer in answers if isinstance(answer, Accepted))
+            span.set_attribute("waypost.notifications", made)
+            return answers
+
     async def many(
         self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand], *, part_of: UUID | None = None
     ) -> Sequence[Accepted | Refused]:

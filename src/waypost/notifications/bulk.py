@@ -3,7 +3,7 @@
 They come slice by slice, so that only one slice is unpacked at a time. All that is accepted belongs to one request.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -15,12 +15,11 @@ from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.work import Transaction
 from waypost.notifications.model import Accepted, SubmitCommand
 from waypost.notifications.ports import NotificationStore, SubmitCall
-from waypost.recipients.model import RecipientFields
+from waypost.notifications.runs import runs
 from waypost.tenants.idempotency import Idempotency, KeyedCall
 
 MOST_RECIPIENTS: Final = 10_000
 _ROUTE: Final = "an item of a bulk"
-_SAYS_NOTHING: Final = RecipientFields()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +27,12 @@ class BulkItem:
     command: SubmitCommand
     call: KeyedCall | None
     """None where the item has no idempotency key."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    place: int
+    command: SubmitCommand
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,12 +71,10 @@ class SubmitBulk:
     ) -> Sequence[Accepted | Refused]:
         await self._claim_keys(tx, items)
         answers: list[Accepted | Refused | None] = [item if isinstance(item, Refused) else None for item in items]
-        for run in _runs(items):
-            commands = [item.command for _, item in run]
-            for (place, _), answer in zip(
-                run, await self._submit.many(tx, scope, commands, part_of=request_id), strict=True
-            ):
-                answers[place] = answer
+        for run in runs(_Placed(place, item.command) for place, item in enumerate(items) if isinstance(item, BulkItem)):
+            commands = [one.command for one in run]
+            for one, answer in zip(run, await self._submit.many(tx, scope, commands, part_of=request_id), strict=True):
+                answers[one.place] = answer
         refused = [
             item.call
             for item, answer in zip(items, answers, strict=True)
@@ -104,24 +107,3 @@ def _take_room(items: list[BulkItem | Refused], room: int) -> int:
             else:
                 room -= len(item.command.to)
     return room
-
-
-def _runs(items: Sequence[BulkItem | Refused]) -> Iterator[list[tuple[int, BulkItem]]]:
-    """Cuts before an item that says something else about someone than one before it: each counts in its turn."""
-    run: list[tuple[int, BulkItem]] = []
-    said: dict[object, RecipientFields] = {}
-    for place, item in enumerate(items):
-        if isinstance(item, Refused):
-            continue
-        news = {
-            target.id or (target.fields.email, target.fields.phone): target.fields
-            for target in item.command.to
-            if target.fields != _SAYS_NOTHING
-        }
-        if any(said.get(who, fields) != fields for who, fields in news.items()):
-            yield run
-            run, said = [], {}
-        run.append((place, item))
-        said |= news
-    if run:
-        yield run

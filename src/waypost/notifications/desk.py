@@ -7,11 +7,13 @@ from waypost.notifications.bulk import SubmitBulk
 from waypost.notifications.cancel import Cancel
 from waypost.notifications.ports import SubmitCall
 from waypost.notifications.read import Reader
+from waypost.notifications.together import Together
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Notifications:
     submit: SubmitCall
+    together: Together
     bulk: SubmitBulk
     read: Reader
     cancel: Cancel

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from waypost.kernel.attachments import FileRef
 from waypost.kernel.errors import Refused
 from waypost.notifications.drafts import Draft, Leg, Words
-from waypost.notifications.model import Accepted, SubmitCommand
+from waypost.notifications.model import Accepted, Request, SubmitCommand
 from waypost.recipients.model import Resolved
 
 
@@ -15,6 +15,7 @@ class Intent:
     """Each step fills in its part, or refuses the call: then the steps after it pass it by."""
 
     command: SubmitCommand
+    request: Request
     legs: Sequence[Leg] = ()
     people: Sequence[Sequence[Resolved]] = ()
     """Each person as seen from each leg: with the address that its channel uses."""

@@ -1,6 +1,6 @@
 """Storing what a batch of calls made: what is new; what was sent before under the same name is answered instead."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -14,8 +14,8 @@ from waypost.kernel.vocabulary import Channel, retention_of
 from waypost.kernel.work import Transaction
 from waypost.notifications.drafts import Draft
 from waypost.notifications.intent import Intent
-from waypost.notifications.model import Accepted, AcceptedNotification, Routing
-from waypost.notifications.ports import NotificationStore, Place, TimelineNote, WantedRow
+from waypost.notifications.model import Accepted, AcceptedNotification, Request, Routing
+from waypost.notifications.ports import NotificationStore, Place, TimelineNote, WantedRequest, WantedRow
 from waypost.outbox.model import News, OutboxKind
 from waypost.outbox.ports import Outbox
 
@@ -29,17 +29,13 @@ class Keeper:
         self._outbox = outbox
         self._clock = clock
 
-    async def keep(
-        self, tx: Transaction, key_id: UUID | None, request_id: UUID, intents: Sequence[Intent], now: datetime
-    ) -> None:
-        """Answers every intent. All of them belong to one request, noted here where the key is given that asked."""
+    async def keep(self, tx: Transaction, intents: Sequence[Intent], now: datetime) -> None:
+        """Answers every intent, and notes the requests of those that have one of their own."""
         if not intents:
             return
         drafts = [one for intent in intents for one in intent.drafts]
         wanted, twins = _wanted(intents, now)
-        before = await self._store.accept(
-            tx, request_id, key_id, [twins.get(one.row.id, one.row.id) for one in drafts], wanted
-        )
+        before = await self._store.accept(tx, _requests(intents, twins), wanted)
         fresh = [one for one in drafts if one.row.id not in before and one.row.id not in twins]
         await self._note_verdicts(tx, fresh, now)
         if any(one.goes_out for one in fresh):
@@ -53,7 +49,7 @@ class Keeper:
                 known = before.get(first, first)
                 new = made.get(known)
                 answers.append(new.accepted(now) if new else _answer_of_old(one, known, states.get(known)))
-            intent.answer = Accepted(request_id=request_id, notifications=tuple(answers))
+            intent.answer = Accepted(request_id=intent.request.id, notifications=tuple(answers))
 
     async def _note_verdicts(self, tx: Transaction, drafts: Sequence[Draft], now: datetime) -> None:
         notes = [
@@ -71,6 +67,15 @@ class Keeper:
         await self._store.add_notes(tx, now, notes)
         stopped = [one.row.id for one in drafts if not one.goes_out]
         await self._outbox.append(tx, [News(kind=_STOPPED, subject_id=notification_id) for notification_id in stopped])
+
+
+def _requests(intents: Iterable[Intent], twins: Mapping[UUID, UUID]) -> Sequence[WantedRequest]:
+    stands_for: dict[Request, list[UUID]] = {}
+    for intent in intents:
+        if intent.request.asker is not None:
+            drafts = [twins.get(one.row.id, one.row.id) for one in intent.drafts]
+            stands_for.setdefault(intent.request, []).extend(drafts)
+    return [WantedRequest(request=request, drafts=drafts) for request, drafts in stands_for.items()]
 
 
 def _wanted(intents: Iterable[Intent], now: datetime) -> tuple[list[WantedRow], dict[UUID, UUID]]:

@@ -101,6 +101,15 @@ class AcceptedNotification:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """What calls that belong together have in common."""
+
+    id: UUID
+    asker: UUID | None
+    """The key that asked; None where whoever began the request notes it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Accepted:
     request_id: UUID
     notifications: tuple[AcceptedNotification, ...]

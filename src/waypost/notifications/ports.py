@@ -10,7 +10,7 @@ from waypost.kernel.errors import Refused
 from waypost.kernel.tenancy import Scope
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
 from waypost.kernel.work import Transaction
-from waypost.notifications.model import Accepted, Filter, NotificationRow, SubmitCommand
+from waypost.notifications.model import Accepted, Filter, NotificationRow, Request, SubmitCommand
 from waypost.recipients.model import Resolved
 
 
@@ -65,11 +65,23 @@ class WantedRow:
     """None where it is not sent."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WantedRequest:
+    """A request, and the notifications that it stands for unless their places are taken."""
+
+    request: Request
+    drafts: Sequence[UUID]
+
+
 class SubmitCall(Protocol):
     """The one way in for whatever starts a message."""
 
     async def __call__(self, tx: Transaction, scope: Scope, command: SubmitCommand) -> Accepted:
         """Raises `Refused`."""
+        ...
+
+    async def each(self, tx: Transaction, asked: Sequence[tuple[Scope, SubmitCommand]]) -> Sequence[Accepted | Refused]:
+        """Calls that know nothing of each other, stored together: each is a request of its own."""
         ...
 
     async def many(
@@ -120,13 +132,11 @@ class NotificationStore(Protocol):
     async def accept(
         self,
         tx: Transaction,
-        request_id: UUID,
-        asker: UUID | None,
-        drafts: Sequence[UUID],
+        requests: Sequence[WantedRequest],
         rows: Sequence[WantedRow],
     ) -> Mapping[UUID, UUID]:
-        """Takes the places, stores and queues what is new, and notes the request, which stands for `drafts`, where the
-        key is given that asked. Of the places taken before it says by whom: wanting → owning notification."""
+        """Takes the places, stores and queues what is new, and notes the requests. Of the places taken before it says
+        by whom: wanting → owning notification."""
         ...
 
     async def add_notes(self, tx: Transaction, at: datetime, notes: Sequence[TimelineNote]) -> None: ...

@@ -21,7 +21,7 @@ from waypost.notifications.drafts import Leg, Words, draft
 from waypost.notifications.intent import Intent, going
 from waypost.notifications.keep import Keeper
 from waypost.notifications.list_members import name_members
-from waypost.notifications.model import Accepted, Routing, SubmitCommand
+from waypost.notifications.model import Accepted, Request, Routing, SubmitCommand
 from waypost.notifications.own_names import OwnNames
 from waypost.notifications.ports import Escalation, FirstStep, SubmitTelemetry
 from waypost.notifications.render_check import RenderCheck, put_into_words
@@ -74,18 +74,29 @@ class Submit:
 
         `part_of`: the request that the caller will note for all of them."""
         scope.demand(Permission.NOTIFICATIONS_SEND)
+        request = Request(id=part_of or mint(self._clock), asker=None if part_of else scope.key_id)
+        return await self._take_in(tx, [Intent(command, request) for command in commands])
+
+    async def each(self, tx: Transaction, asked: Sequence[tuple[Scope, SubmitCommand]]) -> Sequence[Accepted | Refused]:
+        """The same for calls that know nothing of each other: each is a request of its own."""
+        for scope, _ in asked:
+            scope.demand(Permission.NOTIFICATIONS_SEND)
+        return await self._take_in(
+            tx,
+            [Intent(command, Request(id=mint(self._clock), asker=scope.key_id)) for scope, command in asked],
+        )
+
+    async def _take_in(self, tx: Transaction, intents: Sequence[Intent]) -> Sequence[Accepted | Refused]:
         begun, now = self._clock.monotonic(), self._clock.now()
-        intents = [Intent(command) for command in commands]
         _check(intents, now)
         await self._own_names.check(tx, going(intents))
         await name_members(tx, self._lists, going(intents))
         await self._contents.choose(tx, going(intents), now)
         files = await self._attacher.read(tx.tenant_id, going(intents))
         await self._resolve(tx, going(intents))
-        request_id = part_of or mint(self._clock)
-        await self._gate(tx, going(intents), request_id, now)
+        await self._gate(tx, going(intents), now)
         await self._attacher.keep(tx, going(intents), files)
-        await self._keeper.keep(tx, None if part_of else scope.key_id, request_id, going(intents), now)
+        await self._keeper.keep(tx, going(intents), now)
         for intent in intents:
             if intent.command.routing is Routing.UNTIL_SEEN:
                 await self._escalation.begin(tx, intent.command, _first_steps(intent))
@@ -115,7 +126,7 @@ class Submit:
             _see(intents, plan, tx.tenant_id)
             put_into_words(tx.tenant_id, intents)
 
-    async def _gate(self, tx: Transaction, intents: Sequence[Intent], request_id: UUID, now: datetime) -> None:
+    async def _gate(self, tx: Transaction, intents: Sequence[Intent], now: datetime) -> None:
         asked = [
             (leg, seen[place]) for intent in intents for seen in intent.people for place, leg in enumerate(intent.legs)
         ]
@@ -129,7 +140,7 @@ class Submit:
                     intent.drafts.append(
                         draft(
                             tx.tenant_id,
-                            request_id,
+                            intent.request.id,
                             intent.command,
                             leg,
                             seen[place],

@@ -4,7 +4,7 @@ A crash rolls both back, so no key is ever stuck. A twin waits for the one in fl
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -59,6 +59,22 @@ class Idempotency:
         await self._store.claim_many(tx, route, wanted, now, now - KEPT_FOR)
         kept = await self._store.find_many(tx, list(wanted))
         return [(known := kept.get(call.key)) is None or known == (route, call.fingerprint) for call in calls]
+
+    async def claim_free(self, tx: Transaction, route: str, calls: Sequence[KeyedCall]) -> Set[str]:
+        """Takes those keys that nobody ever used, and says which. Does not wait: nothing in this transaction does from
+        here on, but fails. What is taken is done with by `keep_many` or `release_many`."""
+        for call in calls:
+            _check(call.key)
+        return await self._store.claim_free(
+            tx, route, {call.key: call.fingerprint for call in calls}, self._clock.now()
+        )
+
+    async def keep_many(self, tx: Transaction, answers: Mapping[str, StoredAnswer]) -> None:
+        if not answers:
+            return
+        tenant_key = await self._keyring.of(tx)
+        sealed = [tenant_key.seal(answer.body, _place(tx, key)) for key, answer in answers.items()]
+        await self._store.keep_many(tx, list(answers), [answer.status for answer in answers.values()], sealed)
 
     async def release_many(self, tx: Transaction, route: str, calls: Sequence[KeyedCall]) -> None:
         """The keys of calls that were refused are free again."""

@@ -1,6 +1,6 @@
 """What the tenants slice needs from the system of record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
@@ -83,5 +83,13 @@ class IdempotencyStore(Protocol):
     async def find_many(self, tx: Transaction, keys: Sequence[str]) -> Mapping[str, tuple[str, bytes]]:
         """Route and fingerprint of each key that is taken."""
         ...
+
+    async def claim_free(self, tx: Transaction, route: str, wanted: Mapping[str, bytes], at: datetime) -> Set[str]:
+        """Takes the keys that nobody has, and says which. From here on the transaction fails rather than wait."""
+        ...
+
+    async def keep_many(
+        self, tx: Transaction, keys: Sequence[str], statuses: Sequence[int], answers: Sequence[bytes]
+    ) -> None: ...
 
     async def release_many(self, tx: Transaction, route: str, taken: Mapping[str, bytes]) -> None: ...

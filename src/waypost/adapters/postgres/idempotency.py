@@ -1,6 +1,6 @@
 """Idempotency keys on PostgreSQL: the unique index is the queue in which twins wait."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
@@ -14,6 +14,8 @@ from waypost.kernel.work import Transaction
 from waypost.tenants.model import KeptCall
 
 _SQL: Final = load("idempotency")
+_AT_ONCE: Final = "50ms"
+"""How long those wait for a lock who rather fail."""
 
 
 class PgIdempotencyStore:
@@ -60,6 +62,17 @@ class PgIdempotencyStore:
     async def find_many(self, tx: Transaction, keys: Sequence[str]) -> Mapping[str, tuple[str, bytes]]:
         rows = await connection_of(tx).fetch(_SQL["find_calls"], tx.tenant_id, list(keys))
         return {row["key"]: (row["route"], row["fingerprint"]) for row in rows}
+
+    async def claim_free(self, tx: Transaction, route: str, wanted: Mapping[str, bytes], at: datetime) -> Set[str]:
+        rows = await connection_of(tx).fetch(
+            _SQL["claim_free_keys"], tx.tenant_id, route, list(wanted), list(wanted.values()), at, _AT_ONCE
+        )
+        return {row["key"] for row in rows if row["key"] is not None}
+
+    async def keep_many(
+        self, tx: Transaction, keys: Sequence[str], statuses: Sequence[int], answers: Sequence[bytes]
+    ) -> None:
+        await connection_of(tx).execute(_SQL["keep_answers"], tx.tenant_id, keys, statuses, answers)
 
     async def release_many(self, tx: Transaction, route: str, taken: Mapping[str, bytes]) -> None:
         await connection_of(tx).execute(_SQL["release_keys"], tx.tenant_id, route, list(taken), list(taken.values()))

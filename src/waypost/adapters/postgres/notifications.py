@@ -15,7 +15,7 @@ from waypost.kernel.ids import first_id_at
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention, retention_of
 from waypost.kernel.work import Transaction
 from waypost.notifications.model import Filter
-from waypost.notifications.ports import StoredNotification, TimelineNote, WantedRow
+from waypost.notifications.ports import StoredNotification, TimelineNote, WantedRequest, WantedRow
 
 _SQL = load("notifications")
 _BEFORE_ALL: Final = UUID(int=0)
@@ -29,19 +29,19 @@ class PgNotifications:
     async def accept(
         self,
         tx: Transaction,
-        request_id: UUID,
-        asker: UUID | None,
-        drafts: Sequence[UUID],
+        requests: Sequence[WantedRequest],
         rows: Sequence[WantedRow],
     ) -> Mapping[UUID, UUID]:
         new = [one.row for one in rows]
         places = [one.place for one in rows]
         taken = await connection_of(tx).fetch(
             _SQL["accept"],
-            request_id,
-            asker,
-            list(drafts),
+            [one.request.id for one in requests],
+            [one.request.asker for one in requests],
+            [len(one.drafts) for one in requests],
+            [draft for one in requests for draft in one.drafts],
             [row.id for row in new],
+            [row.request_id for row in new],
             [place and place.key for place in places],
             [place and place.channel for place in places],
             [place and place.kept_until for place in places],

@@ -6,9 +6,9 @@ values ($1, $2, $3, $4);
 
 -- name: accept
 -- tenant: row
--- What a batch of calls made: places taken, request, notifications and queue in one round trip (see routines.sql).
+-- What a batch of calls made: places taken, requests, notifications and queue in one round trip (see routines.sql).
 select wanted, owner from waypost.accept($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-                                         $19, $20, $21, $22, $23, $24)
+                                         $19, $20, $21, $22, $23, $24, $25, $26)
 
 -- name: insert_timeline
 -- tenant: row

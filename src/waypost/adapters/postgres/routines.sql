@@ -60,12 +60,14 @@ begin
 end
 $$;
 
--- What a batch of calls made, in one round trip: each place (key, recipient, channel) is taken once, the request names
--- all, new notifications are stored, and those with a due time queued. p_drafts is what the request stands for, in order;
--- the other arrays are about the rows in it that want to be new. Answers with those whose place was taken before, and by
--- whom. Places are taken in order, so that two calls wait for each other and never in a ring.
+-- What a batch of calls made, in one round trip: each place (key, recipient, channel) is taken once, each request names
+-- all of its own, new notifications are stored, and those with a due time queued. p_drafts is what the requests stand
+-- for, one after the other, p_counts of them each; the other arrays are about the rows that want to be new. Answers with
+-- those whose place was taken before, and by whom. Places are taken in order, so that two calls wait for each other and
+-- never in a ring.
 create or replace function waypost.accept(
-    p_request uuid, p_asker uuid, p_drafts uuid[], p_ids uuid[], p_keys text[], p_key_channels smallint[],
+    p_requests uuid[], p_askers uuid[], p_counts integer[], p_drafts uuid[], p_ids uuid[], p_request_ids uuid[],
+    p_keys text[], p_key_channels smallint[],
     p_kept_until timestamptz[], p_dues timestamptz[], p_retentions smallint[], p_recipients uuid[], p_addresses uuid[],
     p_channels smallint[], p_categories smallint[], p_topics text[], p_priorities smallint[], p_statuses smallint[],
     p_reasons text[], p_gates smallint[], p_versions uuid[], p_locales text[], p_send_at timestamptz[],
@@ -79,7 +81,7 @@ as $$
 #variable_conflict use_column
 declare
     v_tenant text := current_setting('app.tenant_id'); v_wanted uuid[]; v_owners uuid[]; v_keyed integer;
-    v_taken integer := 0;
+    v_taken integer := 0; v_done integer := 0;
 begin
     v_keyed := cardinality(array_remove(p_keys, null));
     if v_keyed > 0 then
@@ -102,19 +104,22 @@ begin
             where d.key is not null and o.notification_id <> d.id;
         end if;
     end if;
-    if p_asker is not null then
-        insert into requests (tenant_id, id, key_id, notification_ids)
-        values (v_tenant, p_request, p_asker, case when v_wanted is null then p_drafts else array(
-            select coalesce(v_owners[array_position(v_wanted, d.id)], d.id)
-            from unnest(p_drafts) with ordinality as d (id, place) order by d.place) end);
+    if v_wanted is not null then
+        p_drafts := array(select coalesce(v_owners[array_position(v_wanted, d.id)], d.id)
+                          from unnest(p_drafts) with ordinality as d (id, place) order by d.place);
     end if;
+    for v_number in 1 .. cardinality(p_requests) loop
+        insert into requests (tenant_id, id, key_id, notification_ids)
+        values (v_tenant, p_requests[v_number], p_askers[v_number], p_drafts[v_done + 1 : v_done + p_counts[v_number]]);
+        v_done := v_done + p_counts[v_number];
+    end loop;
     insert into notifications (tenant_id, id, retention, request_id, recipient_id, address_id, channel, category, topic,
                                priority, status, reason, gate, version_id, locale, send_at, expires_at, payload, secrets)
-    select v_tenant, n.id, n.retention, p_request, n.recipient_id, n.address_id, n.channel, n.category, n.topic,
+    select v_tenant, n.id, n.retention, n.request_id, n.recipient_id, n.address_id, n.channel, n.category, n.topic,
            n.priority, n.status, n.reason, n.gate, n.version_id, n.locale, n.send_at, n.expires_at, n.payload, n.secrets
-    from unnest(p_ids, p_retentions, p_recipients, p_addresses, p_channels, p_categories, p_topics, p_priorities,
+    from unnest(p_ids, p_request_ids, p_retentions, p_recipients, p_addresses, p_channels, p_categories, p_topics, p_priorities,
                 p_statuses, p_reasons, p_gates, p_versions, p_locales, p_send_at, p_expires_at, p_payloads, p_secrets)
-         as n (id, retention, recipient_id, address_id, channel, category, topic, priority, status, reason, gate,
+         as n (id, request_id, retention, recipient_id, address_id, channel, category, topic, priority, status, reason, gate,
                version_id, locale, send_at, expires_at, payload, secrets)
     where v_wanted is null or n.id <> all (v_wanted);
     if v_wanted is null and array_position(p_dues, null) is null then

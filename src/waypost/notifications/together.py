@@ -1,0 +1,183 @@
+"""Calls of one tenant that arrive while another is being stored go together next: one transaction, one commit.
+
+A transaction costs many times what a small call adds to it. A call that nobody is ahead of goes at once and alone; so
+does each of a group that could not be stored, which then has changed nothing. Nobody waits long behind a call that has
+to wait itself: after a moment those behind it go.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, TypeAlias, TypeVar
+
+from waypost.kernel.clock import Clock
+from waypost.kernel.errors import Refused
+from waypost.kernel.tenancy import Scope
+from waypost.kernel.work import Transaction, Work
+from waypost.notifications.model import Accepted, SubmitCommand
+from waypost.notifications.ports import SubmitCall
+from waypost.notifications.runs import runs
+from waypost.tenants.idempotency import Idempotency, KeyedCall
+from waypost.tenants.model import StoredAnswer
+
+_MOST_TOGETHER: Final = 32
+_MOST_RECIPIENTS: Final = 10
+_PATIENCE_SECONDS: Final = 0.03
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Asked:
+    """One call, and how its answer will read, which is kept with its key."""
+
+    scope: Scope
+    command: SubmitCommand
+    route: str
+    call: KeyedCall | None
+    form: Callable[[Accepted], StoredAnswer]
+
+
+class _Alone(Enum):
+    ALONE = "go alone"
+
+
+Told: TypeAlias = StoredAnswer | Refused | _Alone
+Answer = TypeVar("Answer")
+
+
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    asked: Asked
+    told: "asyncio.Future[StoredAnswer | _Alone]"
+
+
+@dataclass(eq=False, slots=True)
+class _Line:
+    """One tenant's calls. `turn` counts those who went; whoever has the last number is at work."""
+
+    turn: int = 1
+    waiting: list[_Waiting] = field(default_factory=list[_Waiting])
+    patience: asyncio.Task[None] | None = None
+
+
+class Together:
+    def __init__(self, *, work: Work, submit: SubmitCall, idempotency: Idempotency, clock: Clock) -> None:
+        self._work = work
+        self._submit = submit
+        self._idempotency = idempotency
+        self._clock = clock
+        self._lines: dict[str, _Line] = {}
+        self._groups: set[asyncio.Task[None]] = set()
+
+    async def __call__(
+        self, tenant_id: str, alone: Callable[[], Awaitable[Answer]], ask: Callable[[], Asked]
+    ) -> Answer | StoredAnswer:
+        """What `alone` answers, which has a transaction of its own; or what the transaction of a group did."""
+        line = self._lines.get(tenant_id)
+        if line is None:
+            line = self._lines[tenant_id] = _Line()
+            try:
+                return await alone()
+            finally:
+                self._end(tenant_id, line, 1)
+        asked = ask()
+        if not _is_small(asked.command):
+            return await alone()
+        told = await self._wait(tenant_id, line, asked)
+        return told if isinstance(told, StoredAnswer) else await alone()
+
+    async def _wait(self, tenant_id: str, line: _Line, asked: Asked) -> StoredAnswer | _Alone:
+        one = _Waiting(asked, asyncio.get_running_loop().create_future())
+        line.waiting.append(one)
+        if line.patience is None:
+            line.patience = asyncio.create_task(self._lose_patience(tenant_id, line, line.turn))
+        return await one.told
+
+    async def _lose_patience(self, tenant_id: str, line: _Line, turn: int) -> None:
+        await self._clock.sleep(_PATIENCE_SECONDS)
+        line.patience = None
+        self._end(tenant_id, line, turn)
+
+    def _end(self, tenant_id: str, line: _Line, turn: int) -> None:
+        """Whoever had this turn is done, or is not waited for any longer."""
+        if line.turn != turn:
+            return
+        line.turn += 1
+        if line.patience is not None:
+            line.patience.cancel()
+            line.patience = None
+        group = [one for one in line.waiting[:_MOST_TOGETHER] if not one.told.done()]
+        del line.waiting[:_MOST_TOGETHER]
+        if not group:
+            del self._lines[tenant_id]
+            for left in line.waiting:
+                _tell(left, _Alone.ALONE)
+            return
+        task = asyncio.create_task(self._go(tenant_id, line, line.turn, group))
+        self._groups.add(task)
+        task.add_done_callback(self._groups.discard)
+
+    async def _go(self, tenant_id: str, line: _Line, turn: int, group: Sequence[_Waiting]) -> None:
+        told: Sequence[Told | Exception]
+        try:
+            told = await self._store(tenant_id, [one.asked for one in group])
+        except Exception as unknown:
+            told = [unknown] * len(group)
+        self._end(tenant_id, line, turn)
+        for one, answer in zip(group, told, strict=True):
+            _tell(one, answer)
+
+    async def _store(self, tenant_id: str, group: Sequence[Asked]) -> Sequence[Told]:
+        """Raises only where the commit's outcome is unknown: then nobody may try again by themselves."""
+        answers: Sequence[Told] | None = None
+        try:
+            async with self._work.begin(tenant_id) as tx:
+                answers = await self._take_in(tx, group)
+        except Exception:
+            if answers is not None:
+                raise
+        return [_Alone.ALONE] * len(group) if answers is None else answers
+
+    async def _take_in(self, tx: Transaction, group: Sequence[Asked]) -> Sequence[Told]:
+        going = await self._with_free_keys(tx, group)
+        told: dict[Asked, StoredAnswer | Refused] = {}
+        for run in runs(going):
+            answers = await self._submit.each(tx, [(asked.scope, asked.command) for asked in run])
+            for asked, answer in zip(run, answers, strict=True):
+                told[asked] = answer if isinstance(answer, Refused) else asked.form(answer)
+        refused = [asked for asked, answer in told.items() if isinstance(answer, Refused)]
+        await self._idempotency.release_many(
+            tx, group[0].route, [asked.call for asked in refused if asked.call is not None]
+        )
+        kept = {
+            asked.call.key: answer for asked, answer in told.items() if asked.call and isinstance(answer, StoredAnswer)
+        }
+        await self._idempotency.keep_many(tx, kept)
+        return [told.get(asked, _Alone.ALONE) for asked in group]
+
+    async def _with_free_keys(self, tx: Transaction, group: Sequence[Asked]) -> Sequence[Asked]:
+        """A key that was used before, or that a twin in this very group has, must be looked at alone."""
+        first: dict[str, Asked] = {}
+        for asked in group:
+            if asked.call is not None:
+                first.setdefault(asked.call.key, asked)
+        calls = [asked.call for asked in first.values() if asked.call is not None]
+        free = await self._idempotency.claim_free(tx, group[0].route, calls)
+        return [
+            asked
+            for asked in group
+            if asked.call is None or (asked.call.key in free and first[asked.call.key] is asked)
+        ]
+
+
+def _is_small(command: SubmitCommand) -> bool:
+    return len(command.to) <= _MOST_RECIPIENTS and command.to_list is None and not command.attachments
+
+
+def _tell(one: _Waiting, answer: Told | Exception) -> None:
+    if one.told.done():
+        return
+    if isinstance(answer, Exception):
+        one.told.set_exception(answer)
+    else:
+        one.told.set_result(answer)
