@@ -18,6 +18,8 @@ _HEADINGS = {
     "api": "The API",
     "database": "The database",
     "mail": "Sending mail",
+    "smtp-in": "Taking mail",
+    "crew": "Several workers",
     "worker": "The worker",
     "relay": "Webhooks and brokers",
     "log": "Logs",

@@ -23,7 +23,7 @@ _DRAWERS = {
     "utils",
 }
 
-_SURFACES = {"api", "cli", "console", "workers"}
+_SURFACES = {"api", "cli", "console", "smtp", "testing", "workers"}
 _STRUCTURE = {"adapters", "bootstrap", "client", "kernel", "settings"}
 
 _LONGEST = 400

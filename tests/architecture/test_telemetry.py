@@ -11,6 +11,7 @@ from waypost.api.metrics import HttpMetrics
 from waypost.bootstrap.event_metrics import EventMetrics
 from waypost.bootstrap.submit_metrics import SubmitMetrics
 from waypost.kernel.telemetry import ACTIONS, METRICS
+from waypost.smtp.metrics import SmtpMetrics
 from waypost.workers.metrics import WorkerMetrics
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +46,7 @@ def test_every_metric_of_the_catalogue_exists_and_no_other() -> None:
     SubmitMetrics(registry)
     EventMetrics(registry)
     WorkerMetrics(registry)
+    SmtpMetrics(registry)
     made = {
         f"{family.name}_total" if family.type == "counter" else family.name: family.type
         for family in registry.collect()

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +25,7 @@ from waypost.bootstrap.database import prepare_named_database
 from waypost.bootstrap.own_time import OwnTime, ToldClock
 from waypost.bootstrap.quiet import QuietTelemetry
 from waypost.bootstrap.worker import open_worker
+from waypost.kernel.clock import SystemClock
 from waypost.kernel.errors import Misconfigured
 from waypost.kernel.ids import mint
 from waypost.kernel.tenancy import PLATFORM, Permission, Scope
@@ -151,7 +152,7 @@ async def open_rehearsal(
     """`start` is the moment at which it begins by its own clock; partitions must exist for it, so it is about now."""
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(_scratch())
-        clock = ToldClock((start or datetime.now(UTC)).replace(microsecond=0))
+        clock = ToldClock((start or SystemClock().now()).replace(microsecond=0))
         world = World(profile, seed, clock)
         internet = FakeInternet(world)
         stack.push_async_callback(internet.close)

@@ -4,13 +4,13 @@ import asyncio
 import re
 import ssl
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from waypost.cli.doctor.findings import Finding, fail, ok, warn
 from waypost.client import ApiError, Client, NoAnswerError
+from waypost.kernel.clock import SystemClock
 from waypost.settings import Settings
 
 _PATIENCE_SECONDS: Final = 5.0
@@ -86,7 +86,7 @@ def _check_certificate(path: Path) -> Finding:
     from cryptography import x509
 
     try:
-        days = (x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc - datetime.now(UTC)).days
+        days = (x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc - SystemClock().now()).days
     except (OSError, ValueError):
         return fail("SMTP in", f"{path} holds no certificate.", "Name a PEM file in WAYPOST_SMTP_IN_CERTIFICATE.")
     if days < 0:
