@@ -28,12 +28,14 @@ _STRUCTURE = {"adapters", "bootstrap", "client", "kernel", "settings"}
 
 _LONGEST = 400
 _LONGER_WITH_REASON: dict[str, str] = {
+    "settings/tree.py": "every choice an operator has stands in this one table",
     "adapters/postgres/resolvers.sql": "every function that looks across tenants stands in this one file",
     "adapters/postgres/routines.sql": "every function inside the database that a tenant's statements call",
 }
 
 _SQL_WITHOUT_PYTHON: dict[str, str] = {
     "inbox_routines": "functions inside the database, installed by migrate.py",
+    "pause_routines": "functions inside the database, installed by migrate.py",
     "resolvers": "functions inside the database, installed by migrate.py",
     "routines": "functions inside the database, installed by migrate.py",
     "schema": "the whole schema as it stands, for people and for the test that replay equals it",
@@ -41,6 +43,8 @@ _SQL_WITHOUT_PYTHON: dict[str, str] = {
 _SPOKEN_BY_OTHERS = {"work": "entering a tenant within a transaction is the same statement for everyone"}
 _ENDPOINTS_WITHOUT_SLICE: dict[str, str] = {
     "settings_limits": "what a tenant lets out, counted by delivery",
+    "operations": "what delivery lets people do: pause, look at the queue, send dead letters again",
+    "sender_accounts": "what senders are made of",
     "webhooks": "the tenants' side of the outbox, which is a word of ours",
     "events": "what triggers are told",
     "timers": "what triggers have planned",

@@ -110,6 +110,16 @@ async def _endpoint(acme: Any) -> str:
     return (await acme.ok("POST", "/v1/webhook-endpoints", HOOK))["id"]
 
 
+async def _account(acme: Any) -> str:
+    return (await acme.ok("POST", "/v1/sender-accounts", ACCOUNT))["id"]
+
+
+async def _paused_account(acme: Any) -> str:
+    made = await _account(acme)
+    await acme.ok("POST", f"/v1/sender-accounts/{made}/pause")
+    return made
+
+
 async def _delivery(acme: Any) -> str:
     endpoint = await _endpoint(acme)
     tested = await acme.ok("POST", f"/v1/webhook-endpoints/{endpoint}/test")
@@ -133,9 +143,18 @@ async def _identity(acme: Any) -> None:
 
 TOPIC = {"title": "News", "category": "marketing", "default": "opted_out"}
 CANCELLING = {"event_type": "booking.cancelled", "cancels": "$.data.booking_id"}
+ACCOUNT = {"kind": "smtp", "name": "Post", "from_address": "post@example.com", "host": "127.0.0.1"}
 HOOK = {"url": "https://8.8.8.8/hooks", "events": ["notification.*"]}
 AN_HOUR_AGO = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
 GRANTED = {"topic": "news", "channel": "email", "state": "granted", "source": "signup", "text_version": "1"}
+
+async def _pause(acme: Any) -> str:
+    return (await acme.ok("POST", "/v1/pauses", {"scope": "channel", "id": "sms"}))["id"]
+
+
+async def _alert_target(acme: Any) -> str:
+    return (await acme.ok("POST", "/v1/alert-targets", {"email": "ada@example.com"}))["id"]
+
 
 SCENES: dict[str, tuple[Callable[[Any], Awaitable[Any]] | None, str, str, Any]] = {
     "create_tenant": (None, "POST", "/v1/tenants", {"id": "initech", "name": "Initech"}),
@@ -195,6 +214,19 @@ SCENES: dict[str, tuple[Callable[[Any], Awaitable[Any]] | None, str, str, Any]] 
     "create_trigger": (None, "POST", "/v1/triggers", CANCELLING),
     "change_trigger": (_trigger, "PATCH", "/v1/triggers/{made}", {"enabled": False}),
     "remove_trigger": (_trigger, "DELETE", "/v1/triggers/{made}", None),
+    "create_pause": (None, "POST", "/v1/pauses", {"scope": "category", "id": "marketing"}),
+    "end_pause": (_pause, "DELETE", "/v1/pauses/{made}", None),
+    "redrive_dead_letters": (None, "POST", "/v1/dead-letters/redrive", {"filter": {}}),
+    "create_alert_target": (None, "POST", "/v1/alert-targets", {"email": "ada@example.com"}),
+    "change_alert_target": (_alert_target, "PATCH", "/v1/alert-targets/{made}", {"description": "x"}),
+    "remove_alert_target": (_alert_target, "DELETE", "/v1/alert-targets/{made}", None),
+    "test_alert_target": (_alert_target, "POST", "/v1/alert-targets/{made}/test", None),
+    "create_sender_account": (None, "POST", "/v1/sender-accounts", ACCOUNT),
+    "change_sender_account": (_account, "PATCH", "/v1/sender-accounts/{made}", {"daily_limit": 5}),
+    "archive_sender_account": (_account, "DELETE", "/v1/sender-accounts/{made}", None),
+    "pause_sender_account": (_account, "POST", "/v1/sender-accounts/{made}/pause", None),
+    "resume_sender_account": (_paused_account, "POST", "/v1/sender-accounts/{made}/resume", None),
+    "test_sender_account": (_account, "POST", "/v1/sender-accounts/{made}/test", None),
     "create_webhook_endpoint": (None, "POST", "/v1/webhook-endpoints", HOOK),
     "change_webhook_endpoint": (_endpoint, "PATCH", "/v1/webhook-endpoints/{made}", {"description": "x"}),
     "remove_webhook_endpoint": (_endpoint, "DELETE", "/v1/webhook-endpoints/{made}", None),

@@ -16,7 +16,8 @@ from waypost.kernel.tenancy import PLATFORM_ONLY, Permission
 ULID = "01KF0M7Q8Z6Y5X4W3V2T1S0R9Q"
 PREFIXES = {"notifications": "ntf", "requests": "req", "api-keys": "key", "suppressions": "sup", "mailbox": "mbx",
             "jobs": "job", "imports": "job", "exports": "job",
-            "webhook-endpoints": "whe", "triggers": "trg", "timers": "tmr", "events": "evf"}  # fmt: skip
+            "sender-accounts": "acc",
+            "webhook-endpoints": "whe", "pauses": "pau", "alerts": "alr", "alert-targets": "alt", "triggers": "trg", "timers": "tmr", "events": "evf"}  # fmt: skip
 SAMPLES = {
     "delivery_id": f"whd_{ULID}", "key": "order-paid", "channel": "email", "semver": "1.0.0",
     "address_id": f"adr_{ULID}", "tag": "vip", "inbox": "main", "post": f"pst_{ULID}",

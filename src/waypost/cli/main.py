@@ -14,6 +14,7 @@ from waypost.cli import (
     inbox,
     keys,
     mailbox,
+    operations,
     rehearse,
     running,
     send,
@@ -42,6 +43,9 @@ app.command("settings")(running.settings)
 app.command("send")(send.send)
 app.command("tail")(tail.tail)
 app.command("explain")(explain.explain)
+app.command("pause")(operations.pause)
+app.command("resume")(operations.resume)
+app.command("queue")(operations.queue)
 app.command("doctor")(doctor.doctor)
 app.command("rehearse")(rehearse.rehearse)
 app.add_typer(inbox.app, name="inbox")
@@ -54,6 +58,7 @@ app.add_typer(tenants.app, name="tenants")
 app.add_typer(keys.app, name="keys")
 app.add_typer(domains.app, name="domains")
 app.add_typer(webhooks.app, name="webhooks")
+app.add_typer(operations.dead_letters, name="dead-letters")
 app.add_typer(events.events, name="events")
 app.add_typer(events.triggers, name="triggers")
 app.add_typer(events.timers, name="timers")

@@ -18,7 +18,8 @@ from waypost.client.inboxes import Inboxes
 from waypost.client.jobs import Exports, Imports, Jobs
 from waypost.client.lists import Lists
 from waypost.client.mailbox import Mailbox
-from waypost.client.notifications import Message, Notifications
+from waypost.client.notifications import Attachment, Message, Notifications
+from waypost.client.operations import Alerts, DeadLetters, Pauses, Queue, look_at_queue
 from waypost.client.recipients import Recipients
 from waypost.client.suppressions import Suppressions
 from waypost.client.templates import Templates
@@ -29,7 +30,7 @@ from waypost.client.wish_answers import Explanation
 from waypost.client.wishes import RecipientWishes, Settings, Topics, explain
 from waypost.kernel.clock import Clock
 
-__all__ = ["ApiError", "Client", "ClientError", "Event", "Message", "NoAnswerError", "Problem"]
+__all__ = ["ApiError", "Attachment", "Client", "ClientError", "Event", "Message", "NoAnswerError", "Problem"]
 
 
 class Client:
@@ -67,6 +68,9 @@ class Client:
         self.timers = Timers(self._transport)
         self.inboxes = Inboxes(self._transport)
         self.mailbox = Mailbox(self._transport)
+        self.pauses = Pauses(self._transport)
+        self.dead_letters = DeadLetters(self._transport)
+        self.alerts = Alerts(self._transport)
 
     async def explain(
         self,
@@ -90,6 +94,10 @@ class Client:
             priority=priority,
             at=at,
         )
+
+    async def queue(self) -> Queue:
+        """What waits in each lane; with a platform key, over all tenants."""
+        return await look_at_queue(self._transport)
 
     async def ready(self) -> bool:
         """Whether the API and all it needs answer."""

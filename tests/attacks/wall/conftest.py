@@ -35,6 +35,8 @@ def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
     timer = an_id(at)
     endpoint, delivery = an_id(at), an_id(at)
     domain = an_id(at)
+    account = an_id(at)
+    alert_target = an_id(at)
     times = {"created_at": at, "updated_at": at}
     who = {"tenant_id": tenant}
     return {
@@ -112,11 +114,32 @@ def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
                                "subject_id": an_id(at), "n": 0, "state": "waiting", "due": at, "give_up_at": at},
         "webhook_attempts": {**who, "delivery_id": delivery, "n": 1, "at": at, "latency_ms": 1, "answer": "a"},
         "webhook_replays": {**who, "id": an_id(at), "endpoint_id": endpoint, "since": at, "until": at},
+        "sender_accounts": {**who, "id": account, "kind": "smtp", "name": "n", "from_address": "a@example.com",
+                            "batch_size": 1, "delay_ms": 0, "connection": "{}", "status": "active", "status_at": at,
+                            **times},
+        "sender_states": {**who, "account_id": account},
+        "sender_days": {**who, "account_id": account, "day": at.date()},
+        "sender_paces": {**who, "account_id": account, "provider": "gmail", "hour": at, "updated_at": at},
+        "sender_reservations": {**who, "batch_id": an_id(at), "account_id": account, "day": at.date(),
+                                "ids": [an_id(at)]},
         "domains": {**who, "id": domain, "name": f"{tenant}.example", "purposes": ["from"], "state": "pending",
                     "proof": "p", "checks": "[]", "failures": 0, "overlap_days": 7, "next_check_at": at, **times},
         "dkim_keys": {**who, "id": an_id(at), "domain_id": domain, "algorithm": "rsa", "selector": "s",
                       "public_key": "p", "private_key": b"k", "state": "next", "created_at": at},
+        "pauses": {**who, "id": an_id(at), "scope": "channel", "subject": "1", "reason": "r", "by_platform": False,
+                   "created_at": at, "created_by": "k"},
+        "dead_letters": {**who, "id": an_id(at), "retention": 1, "at": at, "reason": "refused", "channel": 1,
+                         "category": 1, "attempts": 1, "spent": False},
+        "trouble_counts": {**who, "trouble": "in_doubt", "slot": at, "count": 1},
+        "alerts": {**who, "id": an_id(at), "kind": "queue_stalled", "subject": "s", "facts": "{}", "opened_at": at,
+                   "seen_at": at},
+        "alert_targets": {**who, "id": alert_target, "kind": "email", "target": b"t", "kinds": [], "description": "d",
+                          "status": "enabled", **times},
+        "alert_tellings": {**who, "target_id": alert_target, "alert_id": an_id(at), "n": 1, "kind": "opened",
+                           "due": at},
         "mailbox": {**who, "id": an_id(at), "summary": b"s", "raw": b"r"},
+        "blobs": {**who, "address": b"a" * 32, "sealed": b"s", "kept_until": at},
+        "blob_uses": {**who, "address": b"a" * 32, "recipient_id": recipient},
         "inbox_settings": {**who, "updated_at": at},
         "inboxes": {**who, "id": inbox, "key": "k", "title": "t", **times},
         "inbox_posts": {**who, "inbox_id": inbox, "id": an_id(at), "audience": "everyone", "place": 1,

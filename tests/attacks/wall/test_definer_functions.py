@@ -45,6 +45,7 @@ RESOLVERS = {
     "tenants_with_due_timers": WORKER,
     "due_jobs": WORKER,
     "due_batches": WORKER,
+    "changed_senders": WORKER,
     "jobs_to_tidy": WORKER,
     "inbox_tenants_due": WORKER,
 }
@@ -295,6 +296,7 @@ ODD: dict[str, list[Any]] = {
     "text": [None, "", HUGE, "tenant-two", "'; drop table tenants; --"],
     "bytea": [None, b"", HUGE.encode(), b"\x00"],
     "uuid": [None, UUID(int=0), UUID(int=2**128 - 1)],
+    "text[]": [None, [], [HUGE, None], ["queue_stalled"]],
     "integer": [None, 0, -1, 2**31 - 1],
     "interval": [None, timedelta(0), timedelta(days=-100_000), timedelta(days=100_000)],
     "timestamp with time zone": [None, datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)],
@@ -317,8 +319,21 @@ PROMISED = {
     "open_replays": {"tenant_id"},
     "relay_standing": {"reader", "waiting", "oldest"},
     "tenants_with_due_timers": {"tenant_id"},
+    "queue_totals": {
+        *("channel", "priority", "waiting", "scheduled", "held", "in_flight", "oldest_due", "capped"),
+    },
+    "pauses_in_force": {"tenant_id", "scope", "subject"},
+    "pauses_at_work": {"tenant_id", "id"},
+    "tenants_with_wrong_lanes": {"tenant_id"},
+    "tenants_with_held_rows": {"tenant_id", "first_expires", "stranded"},
+    "workers_alive": {"workers_alive"},
+    "stalled_lanes": {"tenant_id", "channel", "oldest_due"},
+    "recent_troubles": {"tenant_id", "trouble", "count"},
+    "tenants_to_alert": {"tenant_id"},
+    "tenants_with_open_alerts": {"tenant_id"},
     "due_jobs": {"tenant_id", "id"},
     "due_batches": {"tenant_id", "id"},
+    "changed_senders": {"tenant_id", "changed_at", "lately"},
     "jobs_to_tidy": {"tenant_id", "id"},
 }
 

@@ -14,7 +14,8 @@ ULID = "01KF0M7Q8Z6Y5X4W3V2T1S0R9Q"
 ABSENT = {
     **dict.fromkeys(("jobs", "imports", "exports"), f"job_{ULID}"),
     "notifications": f"ntf_{ULID}", "requests": f"req_{ULID}", "api-keys": f"key_{ULID}", "suppressions": f"sup_{ULID}",
-    "mailbox": f"mbx_{ULID}", "webhook-endpoints": f"whe_{ULID}", "triggers": f"trg_{ULID}",
+    "mailbox": f"mbx_{ULID}", "webhook-endpoints": f"whe_{ULID}", "pauses": f"pau_{ULID}", "alerts": f"alr_{ULID}",
+    "alert-targets": f"alt_{ULID}", "sender-accounts": f"acc_{ULID}", "triggers": f"trg_{ULID}",
     "timers": f"tmr_{ULID}", "events": f"evf_{ULID}", "recipients": "nobody-here", "tenants": "nobody-here",
 }  # fmt: skip
 WORDS = {"locales": {"en": {"subject": "s", "body": "hush", "format": "text"}}}
@@ -41,6 +42,12 @@ def belongings(fortress: Any, wall_b: Any) -> dict[str, str]:
     hook = wall_b.ok("POST", "/v1/webhook-endpoints",
                      {"url": "https://8.8.8.8/never", "events": ["webhook_endpoint.disabled"]})  # fmt: skip
     fortress.secrets.append(hook["secret"])
+    # A channel that nothing of this tenant goes out on.
+    pause = wall_b.ok("POST", "/v1/pauses", {"scope": "channel", "id": "voice"})
+    account = wall_b.ok("POST", "/v1/sender-accounts",
+                        {"kind": "smtp", "name": "hush", "from_address": "b-own@hush.example", "host": "8.8.8.8",
+                         "categories": ["system"]})  # fmt: skip
+    target = wall_b.ok("POST", "/v1/alert-targets", {"email": "b-ops@hush.example"})
     trigger = wall_b.ok("POST", "/v1/triggers", {"event_type": "b.happened", "template": "b-only",
                                                  "recipient": "$.data.who", "offset": "30d"})  # fmt: skip
     taken = wall_b.ok("POST", "/v1/events", {"id": "b-1", "type": "b.happened", "data": {"who": "b-user"},
@@ -59,6 +66,10 @@ def belongings(fortress: Any, wall_b: Any) -> dict[str, str]:
         "timers": taken["timers"][0]["id"],
         "events": f"evf_{ULID[:-1]}7",
         "webhook-endpoints": hook["id"],
+        "pauses": pause["id"],
+        "sender-accounts": account["id"],
+        "alert-targets": target["id"],
+        "alerts": f"alr_{ULID[:-1]}7",
         "delivery_id": f"whd_{ULID}",
         "notifications": sent["notifications"][0]["id"],
         "requests": sent["request_id"],

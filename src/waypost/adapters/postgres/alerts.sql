@@ -21,13 +21,13 @@ select subject from alerts where tenant_id = $1 and kind = $2 and closed_at is n
 
 -- name: find
 -- tenant: row
--- One alert.
+-- One alert, open or not.
 select id, kind, subject, facts::text as facts, opened_at, seen_at, told, closed_at from alerts
 where tenant_id = $1 and id = $2
 
 -- name: page
 -- tenant: row
--- Newest first.
+-- Newest first, a page at a time.
 select id, kind, subject, facts::text as facts, opened_at, seen_at, told, closed_at from alerts
 where tenant_id = $1 and id < $2 and ($3::boolean is null or (closed_at is null) = $3) and ($4::text is null or kind = $4)
 order by id desc limit $5
@@ -51,19 +51,19 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 
 -- name: find_target
 -- tenant: row
--- One target.
+-- One target, by its id.
 select id, kind, target, secret, kinds, description, status, last_told_at, last_fault, version, created_at, updated_at
 from alert_targets where tenant_id = $1 and id = $2
 
 -- name: lock_target
 -- tenant: row
--- The same, held.
+-- The same, held until it is changed.
 select id, kind, target, secret, kinds, description, status, last_told_at, last_fault, version, created_at, updated_at
 from alert_targets where tenant_id = $1 and id = $2 for update
 
 -- name: all_targets
 -- tenant: row
--- There are few.
+-- There are few, so all at once.
 select id, kind, target, secret, kinds, description, status, last_told_at, last_fault, version, created_at, updated_at
 from alert_targets where tenant_id = $1 order by id desc
 
@@ -86,7 +86,7 @@ where tenant_id = $1 and id = $2
 
 -- name: add_tellings
 -- tenant: row
--- One for each target.
+-- One row for each target.
 insert into alert_tellings (tenant_id, target_id, alert_id, n, kind, due)
 select $1, u.id, $3, $4, $5, $6 from unnest($2::uuid[]) as u (id)
 on conflict do nothing

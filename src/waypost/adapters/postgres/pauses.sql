@@ -8,7 +8,7 @@ returning id
 
 -- name: same_pause
 -- tenant: row
--- The one in force.
+-- The one that is in force.
 select id, scope, subject, reason, by_platform, created_at, created_by, place is not null as is_settling from pauses
 where tenant_id = $1 and scope = $2 and subject = $3 and by_platform = $4 and resumed_at is null
 
@@ -24,7 +24,7 @@ select count(*) from pauses where tenant_id = $1 and resumed_at is null
 
 -- name: find_pause
 -- tenant: row
--- One in force.
+-- One that is in force.
 select id, scope, subject, reason, by_platform, created_at, created_by, place is not null as is_settling from pauses
 where tenant_id = $1 and id = $2 and resumed_at is null
 
