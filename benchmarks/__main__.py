@@ -27,6 +27,7 @@ NAMES = (
     "compose",
     "imports",
     "inbox",
+    "tracking",
     "seal",
     "up",
 )

@@ -10,6 +10,7 @@ from waypost.api.live.metrics import LiveMetrics
 from waypost.api.metrics import HttpMetrics
 from waypost.bootstrap.event_metrics import EventMetrics
 from waypost.bootstrap.submit_metrics import SubmitMetrics
+from waypost.bootstrap.tracking import TrackingMetrics
 from waypost.kernel.telemetry import ACTIONS, METRICS
 from waypost.smtp.metrics import SmtpMetrics
 from waypost.workers.metrics import WorkerMetrics
@@ -44,6 +45,7 @@ def test_every_metric_of_the_catalogue_exists_and_no_other() -> None:
     HttpMetrics(registry)
     LiveMetrics(registry)
     SubmitMetrics(registry)
+    TrackingMetrics(registry)
     EventMetrics(registry)
     WorkerMetrics(registry)
     SmtpMetrics(registry)

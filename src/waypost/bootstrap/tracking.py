@@ -1,5 +1,7 @@
 """Opens and clicks, joined to their store: what makes tracked links, and what stands behind them."""
 
+from functools import cache
+
 from prometheus_client import CollectorRegistry
 
 from waypost.adapters.postgres.tracking import PgTracking
@@ -30,10 +32,10 @@ class TrackingMetrics:
     """Implements `tracking.ports.TrackingTelemetry`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._seen = counter(registry, "waypost_tracking_total")
+        self._seen = cache(counter(registry, "waypost_tracking_total").labels)
 
     def seen(self, kind: str, result: str) -> None:
-        self._seen.labels(kind, result).inc()
+        self._seen(kind, result).inc()
 
 
 def instruments_of(settings: Settings, clock: Clock) -> Instruments:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from waypost.kernel.tracking import UNSAID, Client, Tracking
@@ -12,6 +13,7 @@ OPENS: Final = 1
 CLICKS: Final = 2
 
 _BY_CATEGORY: Final = {Category.MARKETING: Tracking(opens=True, clicks=True)}
+_LONGEST_AGENT: Final = 500
 _NOTHING: Final = Tracking(opens=False, clicks=False)
 _PROXIES: Final = re.compile(r"GoogleImageProxy|YahooMailProxy|ggpht\.com|DuckDuckGo-Email|Outlook-iOS-Proxy", re.I)
 # All that Apple's mail programs say when they load every picture ahead, on behalf of whoever may read it.
@@ -37,9 +39,13 @@ def noticed(
 def client_of(headers: Mapping[str, str]) -> Client:
     """`headers` has lower-case names. A guess, and all that is kept of them."""
     ahead = headers.get("purpose", "") + headers.get("sec-purpose", "") + headers.get("x-moz", "")
-    if "prefetch" in ahead.lower() or "preview" in ahead.lower():
+    if ahead and ("prefetch" in ahead.lower() or "preview" in ahead.lower()):
         return Client.PREFETCH
-    agent = headers.get("user-agent", "")
+    return _client_named(headers.get("user-agent", "")[:_LONGEST_AGENT])
+
+
+@lru_cache(maxsize=5_000)
+def _client_named(agent: str) -> Client:
     if not agent:
         return Client.UNKNOWN
     if agent == _APPLE_AHEAD or _PROXIES.search(agent):

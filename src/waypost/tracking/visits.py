@@ -11,7 +11,7 @@ from uuid import UUID
 from waypost.kernel import tokens
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import NotFound, Unavailable
-from waypost.kernel.ids import mint
+from waypost.kernel.ids import mint_at
 from waypost.kernel.tokens import Purpose
 from waypost.kernel.vault import Keyring, TenantKey, place
 from waypost.kernel.work import Work
@@ -73,11 +73,12 @@ class Visits:
             return
         tenant_id, notification_id, house = found
         if house.is_active:
+            now = self._clock.now()
             seen = Seen(
-                id=mint(self._clock),
+                id=mint_at(now),
                 notification_id=notification_id,
                 kind=Kind.OPENED,
-                at=self._clock.now(),
+                at=now,
                 client=client_of(headers),
             )
             await self._recorder.keep(tenant_id, seen)
@@ -97,15 +98,15 @@ class Visits:
         if not house.is_active:
             return NoWay.GONE
         if notes:
-            seen_id = mint(self._clock)
-            target = None
+            now = self._clock.now()
+            seen_id, target = mint_at(now), None
             if not claim.is_personal:
                 target = house.key.seal(claim.url.encode(), place("tracking_target", tenant_id, seen_id))
             seen = Seen(
                 id=seen_id,
                 notification_id=notification_id,
                 kind=Kind.CLICKED,
-                at=self._clock.now(),
+                at=now,
                 client=client_of(headers),
                 link=claim.link,
                 version_id=claim.version_id,
