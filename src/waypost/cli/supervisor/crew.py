@@ -45,7 +45,7 @@ async def _run(settings: Settings, nursery: Nursery | None) -> None:
     clock = SystemClock()
     everyone = [
         Child(f"worker {number}", "waypost.workers", {**os.environ, **own.environment()}, clock=clock, spawn=spawn)
-        for number, own in enumerate(worker_settings(settings), 1)
+        for number, own in enumerate(worker_settings(settings, settings.worker_metrics_port), 1)
     ]
     stop.when_impatient(lambda: [child.kill() for child in everyone])
     try:

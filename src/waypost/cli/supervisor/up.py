@@ -28,10 +28,11 @@ def main() -> None:
     # While the database is away, its driver would write a traceback at every try to reconnect.
     logging.getLogger("asyncpg").setLevel(logging.ERROR)
     try:
-        settings = claim_ports(load())
+        asked = load()
+        settings = claim_ports(asked)
         # Elsewhere forking is not safe, and interpreters are started afresh.
         nursery = open_nursery(_SHARED) if sys.platform == "linux" else None
-        asyncio.run(_up(settings, nursery))
+        asyncio.run(_up(settings, nursery, asked.worker_metrics_port))
     except asyncio.CancelledError:
         # Somebody asked to stop before everything ran; what had begun has been undone.
         return
@@ -42,7 +43,7 @@ def main() -> None:
         sys.exit(error.exit_code)
 
 
-async def _up(settings: Settings, nursery: Nursery | None) -> None:
+async def _up(settings: Settings, nursery: Nursery | None, first_metrics: int | None) -> None:
     stop = Stop()
     if nursery is not None:
         nursery.listen()
@@ -52,12 +53,13 @@ async def _up(settings: Settings, nursery: Nursery | None) -> None:
         keys = await household.ensure_demo(dev_env.read(settings.data_dir))
         dev_env.write(settings.data_dir, {"WAYPOST_URL": settings.api_url, **keys})
         try:
-            await _run(settings, database, stop, nursery.spawn if nursery is not None else spawn_afresh)
+            spawn = nursery.spawn if nursery is not None else spawn_afresh
+            await _run(settings, database, stop, spawn, first_metrics)
         finally:
             await household.catchall.close()
 
 
-async def _run(settings: Settings, database: Database, stop: Stop, spawn: Spawn) -> None:
+async def _run(settings: Settings, database: Database, stop: Stop, spawn: Spawn, first_metrics: int | None) -> None:
     clock = SystemClock()
     api = Child("API", "waypost.api", environment.of_api(settings, database), clock=clock, spawn=spawn)
     workers = [
@@ -68,7 +70,7 @@ async def _run(settings: Settings, database: Database, stop: Stop, spawn: Spawn)
             clock=clock,
             spawn=spawn,
         )
-        for number, own in enumerate(worker_settings(settings), 1)
+        for number, own in enumerate(worker_settings(settings, first_metrics), 1)
     ]
     lasting = [api, *workers]
     if settings.takes_mail:

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from waypost.settings import Settings
 
 
-def worker_settings(settings: Settings) -> Iterator[Settings]:
-    """Those of each worker. Their metrics' ports follow each other where somebody chose the first; otherwise the first
-    has the usual one and each of the others any free one."""
+def worker_settings(settings: Settings, chosen: int | None) -> Iterator[Settings]:
+    """Those of each worker. Their metrics' ports follow each other where somebody has `chosen` the first; otherwise the
+    first has the usual one and each of the others any free one, because the next is somebody else's."""
     yield settings
     for place in range(1, number_of(settings)):
-        chosen = settings.worker_metrics_port
         yield dataclasses.replace(settings, worker_metrics_port=chosen + place if chosen else 0)
 
 
