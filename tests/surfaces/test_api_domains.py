@@ -180,7 +180,8 @@ async def test_another_tenants_domain_is_nobodys(acme: Any, globex: Any) -> None
     made = await acme.ok("POST", "/v1/domains", {"name": "example.com"})
     path = f"/v1/domains/{made['id']}"
     for method, place, body in (
-        ("GET", path, None), ("POST", f"{path}/verify", None), ("POST", f"{path}/rotate-keys", {}), ("DELETE", path, None),
+        ("GET", path, None), ("POST", f"{path}/verify", None), ("POST", f"{path}/rotate-keys", {}),
+        ("DELETE", path, None),
     ):  # fmt: skip
         assert await globex.refused(method, place, body) == (404, "not_found", [])
 
@@ -206,6 +207,30 @@ async def test_a_live_tenant_sends_only_from_what_it_has_proved(platform: Any, z
     assert await shop.refused("POST", "/v1/notifications", {**MESSAGE, "from": "hello@example.com"}) == (
         422, "domain_not_verified", ["/from"],
     )  # fmt: skip
+
+
+async def test_a_live_tenants_accounts_speak_as_itself_too(platform: Any, zone: Zone) -> None:
+    shop = await live(platform, "shop")
+    account = {"name": "a", "kind": "smtp", "host": "smtp.example.net", "auth": "none", "from_address": "a@example.com"}
+    refused = (422, "domain_not_verified", ["/from_address"])
+    assert await shop.refused("POST", "/v1/sender-accounts", account) == refused
+    await verified(shop, zone, "example.com")
+    made = await shop.ok("POST", "/v1/sender-accounts", account)
+    change = {"from_address": "a@bank.example"}
+    assert await shop.refused("PATCH", f"/v1/sender-accounts/{made['id']}", change) == refused
+    await shop.ok("PATCH", f"/v1/sender-accounts/{made['id']}", {"from_address": "b@example.com"})
+
+
+async def test_people_are_alerted_while_there_is_time(acme: Any, zone: Zone) -> None:
+    proved = await verified(acme, zone, "example.com")
+    zone.drop("TXT", "_waypost.example.com")
+    await acme.ok("POST", f"/v1/domains/{proved['id']}/verify")
+    (alert,) = (await acme.ok("GET", "/v1/alerts"))["items"]
+    assert (alert["kind"], alert["subject"], alert["closed_at"]) == ("domain_lost", "example.com", None)
+    publish(zone, proved)
+    await acme.ok("POST", f"/v1/domains/{proved['id']}/verify")
+    (alert,) = (await acme.ok("GET", "/v1/alerts"))["items"]
+    assert alert["closed_at"] is not None
 
 
 async def test_what_is_for_links_or_returns_is_not_for_sending(platform: Any, zone: Zone) -> None:

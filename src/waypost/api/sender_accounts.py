@@ -25,6 +25,7 @@ from waypost.api.shapes import Listing, NoBody, NoQuery
 from waypost.kernel.tenancy import Permission
 
 _BAD_FIELDS: Final = (
+    "domain_not_verified",
     "invalid",
     "invalid_address",
     "invalid_host",

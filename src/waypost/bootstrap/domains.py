@@ -7,14 +7,18 @@ from urllib.parse import urlsplit
 from waypost.adapters.dkim.keys import DkimKeys
 from waypost.adapters.dkim.signer import DkimSigner
 from waypost.adapters.dns.resolver import DnsResolver
+from waypost.adapters.postgres.alerts import PgAlerts
 from waypost.adapters.postgres.domains import PgDomains, PgDueDomains
 from waypost.adapters.postgres.outbox import PgOutbox
 from waypost.adapters.postgres.work import PgWork
+from waypost.alerts.alarms import Alarms
+from waypost.alerts.model import AlertKind
+from waypost.alerts.ports import Alarm
 from waypost.domains.desk import DomainDesk
 from waypost.domains.manage import Domains
-from waypost.domains.model import Domain
+from waypost.domains.model import CheckResult, Domain
 from waypost.domains.ports import DomainEvent, DomainNews
-from waypost.domains.rules import Places
+from waypost.domains.rules import Places, may_send_as, not_verified
 from waypost.domains.standing import DomainBook
 from waypost.domains.verify import Recheck, Verify
 from waypost.kernel.clock import Clock
@@ -40,9 +44,37 @@ class OutboxDomainNews:
         self._others = others
 
     async def tell(self, tx: Transaction, domain: Domain, event: DomainEvent) -> None:
-        await self._outbox.append(tx, [News(kind=_KINDS[event], subject_id=domain.id)])
+        if event in _KINDS:
+            await self._outbox.append(tx, [News(kind=_KINDS[event], subject_id=domain.id)])
         for other in self._others:
             await other.tell(tx, domain, event)
+
+
+class DomainAlarms:
+    """Implements `domains.ports.DomainNews`: whoever is to be alerted hears of a domain as soon as it fails."""
+
+    def __init__(self, alarms: Alarm) -> None:
+        self._alarms = alarms
+
+    async def tell(self, tx: Transaction, domain: Domain, event: DomainEvent) -> None:
+        if event in (DomainEvent.VERIFIED, DomainEvent.REMOVED):
+            await self._alarms.close(tx, AlertKind.DOMAIN_LOST, domain.name)
+            return
+        failed = " ".join(check.name for check in domain.checks if check.result is CheckResult.FAILED)
+        facts = {"state": domain.state.value, "failed": failed}
+        await self._alarms.open(tx, AlertKind.DOMAIN_LOST, domain.name, facts)
+
+
+class ProvedNames:
+    """Implements `senders.ports.SenderNames` by the one rule of who may send as whom."""
+
+    def __init__(self, book: DomainBook, default_address: str) -> None:
+        self._book = book
+        self._default_address = default_address
+
+    async def check(self, tx: Transaction, address: str, pointer: str) -> None:
+        if not may_send_as(address, await self._book.of(tx), self._default_address):
+            raise not_verified(pointer)
 
 
 def places_of(settings: Settings) -> Places:
@@ -66,7 +98,6 @@ def join_domains(
     audit: Audit,
     book: DomainBook,
     clock: Clock,
-    also_tell: Sequence[DomainNews] = (),
 ) -> DomainDesk:
     places = places_of(settings)
     return DomainDesk(
@@ -76,17 +107,16 @@ def join_domains(
             keyring=keyring,
             places=places,
             book=book,
+            news=_news(clock),
             audit=audit,
             clock=clock,
         ),
-        verify=_verify(settings, audit=audit, book=book, clock=clock, also_tell=also_tell),
+        verify=_verify(settings, audit=audit, book=book, clock=clock),
     )
 
 
-def recheck_of(
-    settings: Settings, *, work: PgWork, audit: Audit, clock: Clock, also_tell: Sequence[DomainNews] = ()
-) -> Recheck:
-    verify = _verify(settings, audit=audit, book=book_of(clock), clock=clock, also_tell=also_tell)
+def recheck_of(settings: Settings, *, work: PgWork, audit: Audit, clock: Clock) -> Recheck:
+    verify = _verify(settings, audit=audit, book=book_of(clock), clock=clock)
     return Recheck(work=work, due=PgDueDomains(work), store=PgDomains(), verify=verify, clock=clock)
 
 
@@ -102,15 +132,17 @@ def outgoing_of(settings: Settings, *, work: PgWork, keyring: Keyring, clock: Cl
     )
 
 
-def _verify(
-    settings: Settings, *, audit: Audit, book: DomainBook, clock: Clock, also_tell: Sequence[DomainNews]
-) -> Verify:
+def _news(clock: Clock) -> OutboxDomainNews:
+    return OutboxDomainNews([DomainAlarms(Alarms(store=PgAlerts(), clock=clock))])
+
+
+def _verify(settings: Settings, *, audit: Audit, book: DomainBook, clock: Clock) -> Verify:
     return Verify(
         store=PgDomains(),
         dns=DnsResolver(settings.dns_servers),
         places=places_of(settings),
         book=book,
-        news=OutboxDomainNews(also_tell),
+        news=_news(clock),
         audit=audit,
         clock=clock,
     )

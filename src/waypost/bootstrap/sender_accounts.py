@@ -17,9 +17,11 @@ from waypost.alerts.alarms import Alarms
 from waypost.alerts.model import AlertKind
 from waypost.alerts.ports import Alarm
 from waypost.bootstrap.account_pool import AccountPool
+from waypost.bootstrap.domains import ProvedNames, places_of
 from waypost.bootstrap.outbound import guard_of
 from waypost.bootstrap.vendor_senders import VendorSenders
 from waypost.channels.ports import EmailSender
+from waypost.domains.standing import DomainBook
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import FieldError
 from waypost.kernel.ids import show
@@ -123,13 +125,16 @@ def vendors_of(settings: Settings, clock: Clock) -> VendorSenders:
     return VendorSenders(settings, guard=guard_of(settings), clock=clock)
 
 
-def join_senders(settings: Settings, *, vendors: Vendors, keyring: Keyring, audit: Audit, clock: Clock) -> Senders:
+def join_senders(
+    settings: Settings, *, vendors: Vendors, keyring: Keyring, audit: Audit, book: DomainBook, clock: Clock
+) -> Senders:
     store = PgSenderAccounts()
     return Senders(
         accounts=Accounts(
             store=store,
             vendors=PatientVendors(vendors),
             references=InstallationSecrets(),
+            names=ProvedNames(book, places_of(settings).default_address),
             stopping=_stopping(clock),
             keyring=keyring,
             audit=audit,

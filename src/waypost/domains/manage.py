@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from waypost.domains.model import Algorithm, DkimKey, DnsRecord, Domain, DomainState, KeyState, Purpose
-from waypost.domains.ports import DomainStore, KeyMaker
+from waypost.domains.ports import DomainEvent, DomainNews, DomainStore, KeyMaker
 from waypost.domains.records import records_of
 from waypost.domains.rules import HOURLY, Places, read_name
 from waypost.domains.standing import DomainBook
@@ -44,6 +44,7 @@ class Domains:
         keyring: Keyring,
         places: Places,
         book: DomainBook,
+        news: DomainNews,
         audit: Audit,
         clock: Clock,
     ) -> None:
@@ -52,6 +53,7 @@ class Domains:
         self._keyring = keyring
         self._places = places
         self._book = book
+        self._news = news
         self._audit = audit
         self._clock = clock
 
@@ -137,6 +139,7 @@ class Domains:
         domain = await self._find(tx, domain_id, for_change=True)
         await self._store.remove(tx, domain_id)
         self._book.forget(tx.tenant_id)
+        await self._news.tell(tx, domain, DomainEvent.REMOVED)
         await self._note(tx, scope, "removed", domain_id, {"name": domain.name})
 
     async def _new_key(self, tx: Transaction, algorithm: Algorithm) -> DkimKey:

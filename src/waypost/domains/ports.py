@@ -115,6 +115,8 @@ class DomainEvent(StrEnum):
     VERIFIED = "verified"
     FAILING = "failing"
     FAILED = "failed"
+    REMOVED = "removed"
+    """Given up by its tenant."""
 
 
 class DomainNews(Protocol):

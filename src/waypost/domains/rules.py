@@ -19,7 +19,7 @@ from waypost.domains.model import (
 )
 from waypost.domains.ports import DomainEvent
 from waypost.kernel.address import Address, normalise_email, split_mailbox
-from waypost.kernel.errors import refuse
+from waypost.kernel.errors import Refused, refuse
 from waypost.kernel.vocabulary import TenantMode
 
 LONGEST_NAME: Final = 220
@@ -91,6 +91,11 @@ def may_send_as(mailbox: str | None, standing: Standing, default_address: str) -
     if found.address.text == default_address:
         return True
     return standing.holds(found.address.text.rpartition("@")[2], Purpose.FROM)
+
+
+def not_verified(pointer: str) -> Refused:
+    message = "The domain of this address is not verified for you. Add it under `/v1/domains`."
+    return refuse(pointer, "domain_not_verified", message)
 
 
 def choose_return_path(sender_domain: str | None, held: Sequence[str]) -> str | None:

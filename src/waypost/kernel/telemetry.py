@@ -222,6 +222,9 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "alert_opened": Action(level="warning", sentence="Something is wrong that a person should look at: kind, tenant."),
     "alert_closed": Action(level="info", sentence="What an alert was about is well again: kind, tenant."),
     "alert_not_told": Action(level="error", sentence="A target could not be told of an alert and is given up."),
+    "dkim_key_broken": Action(
+        level="error", sentence="A DKIM key does not open: nothing is sent from its domain until its keys are rotated."
+    ),
     "domain_failing": Action(level="warning", sentence="A domain that was verified fails its checks: domain, state."),
     "partition_missing": Action(level="error", sentence="A partition for the coming months could not be made."),
     "render.child_lost": Action(level="warning", sentence="A content killed its render process and goes alone now."),

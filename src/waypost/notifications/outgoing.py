@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
+import structlog
+
 from waypost.domains.manage import KEY_PLACE
 from waypost.domains.model import HeldDomain, Purpose, Standing
 from waypost.domains.ports import Signer, SignerMaker, StandingStore
@@ -17,10 +19,11 @@ from waypost.domains.rules import choose_return_path, domain_of, may_send_as
 from waypost.domains.standing import REMEMBERED_SECONDS
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import NotFound
-from waypost.kernel.vault import Keyring, TenantKey, place
+from waypost.kernel.vault import Keyring, SealBroken, TenantKey, place
 from waypost.kernel.vocabulary import TenantMode
 from waypost.kernel.work import Work
 
+_log: Final = structlog.stdlib.get_logger()
 _MOST_TENANTS: Final = 2_000
 _MOST_SENDERS: Final = 500
 
@@ -84,7 +87,10 @@ class Outgoing:
                 except NotFound:
                     continue
                 key = await self._keyring.of(tx) if any(one.keys for one in standing.domains) else None
-            signers = {} if key is None else self._signers_of(tenant_id, key, standing.domains)
+            signers: dict[str, Signer] = {}
+            if key is not None:
+                signers, broken = self._signers_of(tenant_id, key, standing.domains)
+                standing = replace(standing, domains=tuple(one for one in standing.domains if one.name not in broken))
             self._houses[tenant_id] = _House(now + REMEMBERED_SECONDS, standing, signers)
             self._houses.move_to_end(tenant_id)
             if len(self._houses) > _MOST_TENANTS:
@@ -114,21 +120,31 @@ class Outgoing:
             return_domain = choose_return_path(domain, house.standing.names(Purpose.RETURN_PATH))
         return replace(PLAIN, signer=house.signers.get(domain or ""), return_domain=return_domain)
 
-    def _signers_of(self, tenant_id: str, key: TenantKey, domains: Sequence[HeldDomain]) -> dict[str, Signer]:
-        """Opening a key costs more than signing with it: who stays the same is kept."""
+    def _signers_of(
+        self, tenant_id: str, key: TenantKey, domains: Sequence[HeldDomain]
+    ) -> tuple[dict[str, Signer], set[str]]:
+        """By domain, and the domains whose keys do not open: nothing goes out unsigned because of that.
+
+        Opening a key costs more than signing with it: who stays the same is kept."""
         signers: dict[str, Signer] = {}
+        broken: set[str] = set()
         for domain in domains:
             if not domain.keys or Purpose.FROM not in domain.purposes:
                 continue
             ids = tuple(one.id for one in domain.keys)
             signer = self._signers.get(ids)
             if signer is None:
-                opened = [
-                    replace(one, private_key=key.open(one.private_key, place(KEY_PLACE, tenant_id, one.id)))
-                    for one in domain.keys
-                ]
+                try:
+                    opened = [
+                        replace(one, private_key=key.open(one.private_key, place(KEY_PLACE, tenant_id, one.id)))
+                        for one in domain.keys
+                    ]
+                except SealBroken:
+                    _log.error("a DKIM key does not open", action="dkim_key_broken", tenant=tenant_id)
+                    broken.add(domain.name)
+                    continue
                 signer = self._signers[ids] = self._make_signer(domain.name, opened)
                 if len(self._signers) > _MOST_TENANTS:
                     self._signers.popitem(last=False)
             signers[domain.name] = signer
-        return signers
+        return signers, broken

@@ -4,9 +4,8 @@ Asked on every way in, because every way in is a submit; and only of calls that 
 
 from collections.abc import Sequence
 
-from waypost.domains.rules import may_send_as
+from waypost.domains.rules import may_send_as, not_verified
 from waypost.domains.standing import DomainBook
-from waypost.kernel.errors import refuse
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.notifications.intent import Intent
@@ -27,5 +26,4 @@ class OwnNames:
         standing = await self._book.of(tx)
         for intent in named:
             if not may_send_as(intent.command.sender, standing, self._default_address):
-                message = "The domain of this address is not verified for you. Add it under `/v1/domains`."
-                intent.refuse(refuse("/from", "domain_not_verified", message))
+                intent.refuse(not_verified("/from"))

@@ -25,7 +25,7 @@ from waypost.senders.fields import (
     normalised_from,
 )
 from waypost.senders.model import Account, AccountStatus, Day, Pace, Standing
-from waypost.senders.ports import AccountStore, SecretReferences
+from waypost.senders.ports import AccountStore, SecretReferences, SenderNames
 from waypost.senders.secrets import SecretGone, check_reference, opened, seal
 from waypost.senders.stopping import Stopping
 from waypost.senders.vendors import Trial, Vendors
@@ -84,6 +84,7 @@ class Accounts:
         store: AccountStore,
         vendors: Vendors,
         references: SecretReferences,
+        names: SenderNames,
         stopping: Stopping,
         keyring: Keyring,
         audit: Audit,
@@ -92,6 +93,7 @@ class Accounts:
         self._store = store
         self._vendors = vendors
         self._references = references
+        self._names = names
         self._stopping = stopping
         self._keyring = keyring
         self._audit = audit
@@ -100,6 +102,7 @@ class Accounts:
     async def create(self, tx: Transaction, scope: Scope, fields: AccountFields, secret: str | None) -> AccountView:
         scope.demand(Permission.SENDERS_WRITE)
         fields = self._checked(scope, fields, secret or "")
+        await self._names.check(tx, fields.from_address, "/from_address")
         if await self._store.count(tx) >= MOST_ACCOUNTS:
             raise Conflict(f"A tenant has at most {MOST_ACCOUNTS} sender accounts.", code="too_many_accounts")
         now, account_id = self._clock.now(), mint(self._clock)
@@ -185,6 +188,8 @@ class Accounts:
         if given is None:
             given = "" if drops_secret else await self._known_secret(tx, account)
         fields = self._checked(scope, fields, given, references=secret is not None)
+        if fields.from_address != before.from_address:
+            await self._names.check(tx, fields.from_address, "/from_address")
         now = self._clock.now()
         changed = _configured(account, fields)
         if fields.warmup != before.warmup:

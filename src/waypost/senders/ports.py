@@ -109,6 +109,14 @@ class AccountNews(Protocol):
     async def running(self, tx: Transaction, account_id: UUID) -> None: ...
 
 
+class SenderNames(Protocol):
+    """Whom a tenant may speak as."""
+
+    async def check(self, tx: Transaction, address: str, pointer: str) -> None:
+        """Raises `Refused` where the tenant has not proved the domain of the address."""
+        ...
+
+
 class SecretReferences(Protocol):
     """Secrets that the operator keeps outside: variables and files of the installation."""
 

@@ -205,7 +205,12 @@ def test_the_life_of_a_domain() -> None:
         (DomainState.FAILED, None),
     ]
     back, event = judge(again, [said(CheckResult.PASSED)], now, taken=False)
-    assert (back.state, event, back.failures, back.failing_since) == (DomainState.VERIFIED, DomainEvent.VERIFIED, 0, None)
+    assert (back.state, event, back.failures, back.failing_since) == (
+        DomainState.VERIFIED,
+        DomainEvent.VERIFIED,
+        0,
+        None,
+    )
 
 
 def test_impatience_does_not_shorten_the_grace() -> None:

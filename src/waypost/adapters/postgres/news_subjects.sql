@@ -36,5 +36,6 @@ select id, name, status, status_reason from sender_accounts where tenant_id = $1
 -- tenant: row
 -- What events about domains are made of.
 select d.id, d.name, d.failing_since,
-       array(select c ->> 'name' from jsonb_array_elements(d.checks) c where c ->> 'result' = 'failed') as failed
+       array(select c ->> 'name' from jsonb_array_elements(d.checks) c
+             where c ->> 'result' = 'failed' and (c ->> 'required')::boolean) as failed
 from domains d where d.tenant_id = $1 and d.id = any ($2::uuid[])
