@@ -285,6 +285,40 @@ async def test_a_server_that_is_not_public_is_never_called(peer, open_account, m
     assert (await operators.send([mail()], noted()))[0].kind is ACCEPTED
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost",
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "0",
+        "::1",
+        "::",
+        "::127.0.0.1",
+        "::ffff:127.0.0.1",
+        "64:ff9b::7f00:1",
+        "2002:7f00:1::",
+        "169.254.169.254",
+        "10.0.0.1",
+        "fe80::1",
+        "nowhere.invalid",
+    ],
+)
+async def test_no_spelling_of_a_private_address_is_called(peer, mail, noted, host: str) -> None:
+    """Asked of the system's own resolver."""
+    vendors = VendorSenders(load({}), guard=Guard(Judgement(())), clock=SystemClock())
+    account = AccountConnection(kind=AccountKind.SMTP, host=host, port=peer.port, tls=TlsMode.OFF)
+    sender = vendors.open(account, trusted=False)
+    (outcome,) = await sender.send([mail()], noted())
+    trial = await vendors.test(account, trusted=False)
+    assert (outcome.kind, outcome.reason) == (UNREACHABLE, CONNECTION)
+    assert (trial.ok, trial.reason, peer.connections) == (False, CONNECTION, 0)
+    await sender.close()
+    await vendors.close()
+
+
 async def test_only_addresses_that_were_judged_are_called(peer, mail, noted) -> None:
     """A name that answers differently the second time leads nowhere."""
     asked = list[str]()
