@@ -8,6 +8,7 @@ import msgspec
 
 from waypost.delivery.gate import Defer, Skip, Verdict
 from waypost.delivery.model import State
+from waypost.kernel.attachments import FileRef
 from waypost.kernel.ids import mint_at
 from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.vault import place
@@ -101,6 +102,7 @@ def draft(
     verdict: Verdict,
     tracks: int,
     now: datetime,
+    files: tuple[FileRef, ...] = (),
 ) -> Draft:
     notification_id, chosen = mint_at(now), leg.chosen
     context = words.context
@@ -115,6 +117,7 @@ def draft(
         headers=command.headers,
         metadata=command.metadata,
         tracks=tracks,
+        files=files if leg.channel is Channel.EMAIL else (),
     )
     row = NotificationRow(
         id=notification_id,

@@ -11,6 +11,7 @@ import msgspec
 
 from waypost.delivery.gate import Skip
 from waypost.delivery.model import State
+from waypost.kernel.attachments import FileRef, NewFile
 from waypost.kernel.jsontypes import JsonObject, JsonValue
 from waypost.kernel.tracking import UNSAID, Tracking
 from waypost.kernel.vocabulary import Category, Channel, Priority
@@ -77,6 +78,8 @@ class SubmitCommand:
     cc: tuple[str, ...] = ()
     bcc: tuple[str, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
+    attachments: tuple[NewFile, ...] = ()
+    """Of emails; other channels leave them out."""
     metadata: JsonObject = field(default_factory=dict[str, JsonValue])
     tracking: Tracking = UNSAID
     """Of emails: what this call says about opens and clicks."""
@@ -128,6 +131,7 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, arr
     metadata: dict[str, JsonValue] = {}
     tracks: int = 0
     """What is noticed of its readers (`tracking.rules`)."""
+    files: tuple[FileRef, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -215,6 +219,8 @@ class ShownContent:
     sender: str
     to: str | None
     headers: tuple[tuple[str, str], ...] = ()
+    files: tuple[FileRef, ...] = ()
+    """The template's and the call's own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+from waypost.kernel.attachments import FileRef
 from waypost.kernel.jsontypes import JsonObject as JsonObject
 from waypost.kernel.jsontypes import JsonValue as JsonValue
 from waypost.kernel.tenancy import PLATFORM
@@ -86,6 +87,8 @@ class Content:
     """The language that the content is written in."""
     tracking: Tracking = UNSAID
     """What the version says about opens and clicks."""
+    files: tuple[FileRef, ...] = ()
+    """Images that the HTML shows, and files that go along with every message."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -169,6 +172,8 @@ class Written:
     """Variables to preview with, by name."""
     tracking: Tracking = UNSAID
     """What is noticed of its readers, unless a call says otherwise."""
+    files: tuple[FileRef, ...] = ()
+    """What goes along in every locale."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
