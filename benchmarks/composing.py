@@ -3,12 +3,19 @@
 from email.utils import format_datetime
 from uuid import UUID
 
+from msgspec import structs
+
 from benchmarks.sample import CONTENT, address_of, attributes_of
 from waypost.adapters.render.pool import RenderPool
 from waypost.kernel.clock import Clock
-from waypost.templates.ports import MailHead, RenderJob
+from waypost.notifications.links import list_headers
+from waypost.templates.ports import CLICK_MARK, OPEN_MARK, Instrument, MailHead, RenderJob
 
 _VERSION = UUID(int=7)
+_HERE = "http://127.0.0.1:8800"
+_INSTRUMENT = Instrument(
+    opens=f"{_HERE}/t/o/", clicks=f"{_HERE}/t/c/", version=_VERSION.bytes, key=bytes(32), spared=(f"{_HERE}/u/",)
+)
 
 
 def jobs(count: int, clock: Clock, *, first: int = 0) -> list[RenderJob]:
@@ -30,10 +37,27 @@ def jobs(count: int, clock: Clock, *, first: int = 0) -> list[RenderJob]:
     ]
 
 
+def as_sent(job: RenderJob) -> RenderJob:
+    """With all that marketing carries: tracked links, a pixel, and the headers by which it is stopped."""
+    assert job.head is not None
+    headers = (
+        ("Auto-Submitted", "auto-generated"),
+        *list_headers(f"{_HERE}/u/{'x' * 91}", "marketing", "bench", "bench.example.com"),
+        ("Feedback-ID", f"{'x' * 26}:marketing:bench:waypost"),
+    )
+    return structs.replace(
+        job,
+        head=structs.replace(job.head, headers=headers),
+        context={**job.context, OPEN_MARK: "x" * 62, CLICK_MARK: "x" * 62},
+        instrument=_INSTRUMENT,
+    )
+
+
 async def composed_sample(clock: Clock) -> bytes:
+    """A message as it goes out."""
     pool = RenderPool(clock=clock)
     try:
-        message = (await pool.compose(jobs(1, clock)))[0]
+        message = (await pool.compose([as_sent(job) for job in jobs(1, clock)]))[0]
     finally:
         await pool.close()
     assert isinstance(message, bytes), message

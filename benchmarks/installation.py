@@ -47,7 +47,9 @@ class Installation:
     postmaster: int
     running: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict)
 
-    async def accept(self, first: int, count: int, *, send_at: datetime | None = None) -> None:
+    async def accept(
+        self, first: int, count: int, *, send_at: datetime | None = None, sender: str | None = None
+    ) -> None:
         """Through the use case that the API calls: people made, content rendered once, gate asked, inputs sealed."""
         scope = await self.scope()
         for start in range(first, first + count, _MOST_AT_ONCE):
@@ -57,9 +59,24 @@ class Installation:
                 content=CONTENT,
                 category=Category.MARKETING,
                 send_at=send_at,
+                sender=sender,
             )
             async with self.app.work.begin(TENANT) as tx:
                 await self.app.notifications.submit(tx, scope, command)
+
+    async def claim_domain(self, name: str) -> None:
+        """As if its records had been seen: it may stand in From, and either of its keys may sign."""
+        scope = await self.scope()
+        async with self.app.work.begin(TENANT) as tx:
+            await self.app.domains.manage.create(tx, scope, name=name)
+        await self.admin.execute(
+            "update waypost.domains set state = 'verified', verified_at = now(), next_check_at = 'infinity'"
+        )
+
+    async def sign_with(self, algorithm: str | None) -> None:
+        await self.admin.execute(
+            "update waypost.dkim_keys set state = case when algorithm = $1 then 'active' else 'next' end", algorithm
+        )
 
     async def wait_until_settled(self, patience: float = 300) -> float:
         """Returns when no lane has work and no claim is open: the moment."""
@@ -82,8 +99,9 @@ class Installation:
         return cpu_of_tree(self.postmaster)
 
     @contextmanager
-    def process(self, module: str, **settings: object) -> Iterator["subprocess.Popen[bytes]"]:
-        """A real process of ours; its log goes to a file in the data directory."""
+    def process(self, module: str, *, name: str = "", **settings: object) -> Iterator["subprocess.Popen[bytes]"]:
+        """A real process of ours; its log goes to a file in the data directory. Of two of a kind one needs a name."""
+        known_as = name or module
         chosen = dataclasses.replace(
             self.settings,
             log_level="info",
@@ -91,16 +109,16 @@ class Installation:
             **settings,  # pyright: ignore[reportArgumentType]
         )
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WAYPOST_")}
-        with self._log_of(module).open("ab") as file:
+        with self._log_of(known_as).open("ab") as file:
             running = subprocess.Popen(
                 [sys.executable, "-m", module], env={**environment, **chosen.environment()}, stderr=file
             )
-            self.running[module] = running
+            self.running[known_as] = running
             try:
                 yield running
                 self._check_processes()
             finally:
-                del self.running[module]
+                del self.running[known_as]
                 running.terminate()
                 running.wait()
 

@@ -92,6 +92,15 @@ class ShownContent(msgspec.Struct, frozen=True, kw_only=True):
     to: str | None = None
     sender: str = msgspec.field(name="from")
     headers: dict[str, str] = {}
+    attachments: "tuple[ShownFile, ...]" = ()
+
+
+class ShownFile(msgspec.Struct, frozen=True, kw_only=True):
+    filename: str
+    content_type: str
+    size: int
+    disposition: str
+    content_id: str | None = None
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,18 @@ Target = str | Mapping[str, Json]
 _BULK_PATIENCE_SECONDS: Final = 60.0
 
 
+class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file of an email: its bytes, or the key of an object that the operator has laid down."""
+
+    filename: str
+    content: bytes | None = None
+    object: str | None = None
+    content_type: str | None = None
+    disposition: str | None = None
+    """`inline`: shown inside the HTML, as `cid:` and its `content_id`."""
+    content_id: str | None = None
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One call to send. Give either `content` (`subject` with `html`, `text` or both) or `template`."""
 
@@ -46,6 +58,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cc: Sequence[str] | None = None
     bcc: Sequence[str] | None = None
     headers: Mapping[str, str] | None = None
+    attachments: Sequence[Attachment] | None = None
     metadata: JsonObject | None = None
     tracking: Mapping[str, bool] | None = None
     """Whether `opens` and `clicks` are noticed, above what template and settings say."""

@@ -27,6 +27,11 @@ async def test_each_table_loses_what_is_past_its_time_and_nothing_else(office: A
                        ('{tenant}', 'for ever {old}', gen_random_uuid(), 1, gen_random_uuid(), null);
                 insert into outbox (tenant_id, kind, subject_id, at)
                 values ('{tenant}', 1, gen_random_uuid(), now() - {age});
+                insert into blobs (tenant_id, address, sealed, kept_until)
+                values ('{tenant}', sha256('{old}'), 's', case when {old} then now() - {age} else now() + {age} end),
+                       ('{tenant}', sha256('for ever {old}'), 's', null);
+                insert into blob_uses (tenant_id, address, recipient_id)
+                values ('{tenant}', sha256('{old}'), gen_random_uuid());
                 insert into outbox_unread (tenant_id, reader, at, ids) values ('{tenant}', 1, now() - {age}, array[1]);
                 insert into publish_backlog
                     (tenant_id, reader, subject_id, at, outbox_id, kind, n, tries, since, due)
@@ -52,6 +57,7 @@ async def test_each_table_loses_what_is_past_its_time_and_nothing_else(office: A
         "idempotency_keys": 2,
         "gate_changes": 2,
         "notification_dedupe": 6,
+        "blobs": 6,
         "outbox": 2,
         "outbox_unread": 2,
         "publish_backlog": 2,
@@ -59,6 +65,7 @@ async def test_each_table_loses_what_is_past_its_time_and_nothing_else(office: A
     }
     assert left | expected == left
     assert await office.count("webhook_attempts") == 2
+    assert await office.count("blob_uses") == 2
     assert not any([await worker.upkeep.purge(what, kept) for what, kept in KEPT.items()])
 
 

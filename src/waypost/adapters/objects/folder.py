@@ -39,10 +39,22 @@ class ObjectFolder:
             return None
         finally:
             os.close(place)
-        with os.fdopen(file, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
                 return None
-            content = opened.read(most_bytes + 1)
+            content = _read_up_to(file, most_bytes + 1)
+        except OSError:
+            return None
+        finally:
+            os.close(file)
         if len(content) > most_bytes:
             raise ValueError("the object is too large")
         return content
+
+
+def _read_up_to(file: int, most: int) -> bytes:
+    pieces, left = list[bytes](), most
+    while left and (piece := os.read(file, left)):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
