@@ -38,6 +38,7 @@ async def test_every_route_has_a_call_and_every_call_reads_its_answer(up) -> Non
         await _try_out_templates(client)
         await _organise(client)
         await _plan(client)
+        await _try_out_accounts(client)
         await _be_told(client)
         await _post(client)
         assert {mail.subject async for mail in client.mailbox.list(page_size=1)} <= {"Yes", "s"}
@@ -135,6 +136,20 @@ async def _plan(client: Client) -> None:
     await client.triggers.delete(made.id)
     bulk = await client.notifications.send_many([Message(to="ann", content={"subject": "s", "text": "t"})])
     await client.events.seen(bulk.items[0].notifications[0].id)
+
+
+async def _try_out_accounts(client: Client) -> None:
+    accounts = client.sender_accounts
+    made = await accounts.create("smtp", "Never", "never@example.com", host="127.0.0.1", categories=["system"])
+    assert made.id in [one.id async for one in accounts.list()]
+    assert (await accounts.change(made.id, {"daily_limit": 5})).today.remaining == 5
+    assert (await accounts.test(made.id)).ok is False
+    assert (await accounts.pause(made.id)).status == "paused"
+    assert (await accounts.resume(made.id)).status == "active"
+    assert list(await accounts.days(made.id)) == []
+    assert {one.channel: one.way for one in await accounts.channels()}["email"] == "catch_all"
+    await accounts.archive(made.id)
+    assert (await accounts.get(made.id)).status == "archived"
 
 
 async def _be_told(client: Client) -> None:

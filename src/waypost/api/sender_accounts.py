@@ -6,19 +6,21 @@ from msgspec import UNSET
 
 from waypost.api.endpoint import Call, Endpoint, Versioned, endpoint
 from waypost.api.sender_account_shapes import (
-    ACCOUNT_BODY,
-    ACCOUNT_EXAMPLE,
-    TRIAL_EXAMPLE,
     AccountQuery,
     Days,
     NewSenderAccount,
     SenderAccountChange,
     SenderAccountView,
     TrialView,
-    account_view,
     changes_of,
-    day_view,
     fields_of_new,
+)
+from waypost.api.sender_account_views import (
+    ACCOUNT_BODY,
+    ACCOUNT_EXAMPLE,
+    TRIAL_EXAMPLE,
+    account_view,
+    day_view,
     trial_view,
 )
 from waypost.api.shapes import Listing, NoBody, NoQuery
@@ -191,7 +193,9 @@ async def test_sender_account(call: Call[NoBody, NoQuery]) -> TrialView:
 )
 async def list_sender_account_days(call: Call[NoBody, NoQuery]) -> Days:
     """The last thirty days on which it sent anything, oldest first, in UTC."""
-    return Days(items=[day_view(day) for day in await call.app.senders.accounts.history(call.tx, call.scope, call.id("acc"))])
+    return Days(
+        items=[day_view(day) for day in await call.app.senders.accounts.history(call.tx, call.scope, call.id("acc"))]
+    )
 
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (

@@ -7,6 +7,7 @@ import typer
 
 from waypost import __version__
 from waypost.cli import (
+    accounts,
     domains,
     events,
     explain,
@@ -56,6 +57,7 @@ app.add_typer(mailbox.app, name="mailbox")
 app.add_typer(templates.app, name="templates")
 app.add_typer(tenants.app, name="tenants")
 app.add_typer(keys.app, name="keys")
+app.add_typer(accounts.app, name="accounts")
 app.add_typer(domains.app, name="domains")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(operations.dead_letters, name="dead-letters")

@@ -21,6 +21,7 @@ from waypost.client.mailbox import Mailbox
 from waypost.client.notifications import Attachment, Message, Notifications
 from waypost.client.operations import Alerts, DeadLetters, Pauses, Queue, look_at_queue
 from waypost.client.recipients import Recipients
+from waypost.client.sender_accounts import SenderAccounts
 from waypost.client.suppressions import Suppressions
 from waypost.client.templates import Templates
 from waypost.client.tenants import Audit, Keys, Tenants
@@ -62,6 +63,7 @@ class Client:
         self.keys = Keys(self._transport)
         self.audit = Audit(self._transport)
         self.domains = Domains(self._transport)
+        self.sender_accounts = SenderAccounts(self._transport)
         self.webhooks = Webhooks(self._transport)
         self.events = Events(self._transport)
         self.triggers = Triggers(self._transport)

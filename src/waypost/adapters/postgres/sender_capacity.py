@@ -6,20 +6,21 @@ from typing import Final
 from uuid import UUID
 
 from waypost.adapters.postgres.queries import load
-from waypost.adapters.postgres.sender_rows import account_of
-from waypost.adapters.postgres.senders import standings_of
+from waypost.adapters.postgres.senders import PgSenderAccounts
 from waypost.adapters.postgres.work import connection_of
 from waypost.kernel.work import Transaction
 from waypost.senders.capacity import Handout
-from waypost.senders.model import AccountState, AccountStatus, Pace, Standing
+from waypost.senders.model import AccountState, Pace, Standing
 from waypost.senders.warmup import limit_of
 
 _SQL: Final = load("sender_capacity")
-_ACCOUNTS: Final = load("senders")
 
 
 class PgSenderCapacity:
     """Implements `senders.ports.CapacityStore`."""
+
+    def __init__(self) -> None:
+        self._accounts = PgSenderAccounts()
 
     async def hold(self, tx: Transaction, account_ids: Sequence[UUID], today: date) -> None:
         await connection_of(tx).execute(_SQL["hold"], tx.tenant_id, list(account_ids), today)
@@ -27,11 +28,7 @@ class PgSenderCapacity:
     async def held_standings(
         self, tx: Transaction, account_ids: Sequence[UUID], today: date, providers: Sequence[str]
     ) -> Sequence[Standing]:
-        connection, ids = connection_of(tx), list(account_ids)
-        rows = await connection.fetch(_ACCOUNTS["by_ids"], tx.tenant_id, ids)
-        accounts = [account for row in rows if (account := account_of(row)).status is not AccountStatus.ARCHIVED]
-        paces = await connection.fetch(_ACCOUNTS["paces"], tx.tenant_id, ids, list(providers))
-        return await standings_of(tx, accounts, today, paces)
+        return await self._accounts.standings_for(tx, account_ids, today, providers)
 
     async def reserve(
         self, tx: Transaction, batch_id: UUID, today: date, handouts: Sequence[Handout], now: datetime
@@ -65,15 +62,7 @@ class PgSenderCapacity:
         if handout.before.today.is_new:
             await connection.execute(_SQL["sweep"], tx.tenant_id, account.id, today)
         if handout.stage_changed and account.warmup is not None:
-            warmup = account.warmup
-            await connection.execute(
-                _ACCOUNTS["move_stage"],
-                tx.tenant_id,
-                account.id,
-                warmup.stage,
-                list(warmup.started_on),
-                warmup.finished_on,
-            )
+            await self._accounts.move_stage(tx, account.id, account.warmup)
 
     async def save_state(self, tx: Transaction, account_id: UUID, state: AccountState) -> None:
         await connection_of(tx).execute(

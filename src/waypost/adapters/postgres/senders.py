@@ -18,7 +18,7 @@ from waypost.adapters.postgres.sender_rows import (
 )
 from waypost.adapters.postgres.work import PgWork, connection_of
 from waypost.kernel.work import Transaction
-from waypost.senders.model import Account, AccountState, AccountStatus, Day, Pace, Standing, StatusReason
+from waypost.senders.model import Account, AccountState, AccountStatus, Day, Pace, Standing, StatusReason, WarmUp
 from waypost.senders.ports import Changed
 
 _SQL: Final = load("senders")
@@ -87,6 +87,19 @@ class PgSenderAccounts:
         ids = [account.id for account in accounts]
         rows = await connection_of(tx).fetch(_SQL["all_paces"], tx.tenant_id, ids, now - _SHOWN)
         return await standings_of(tx, accounts, now.date(), rows)
+
+    async def standings_for(
+        self, tx: Transaction, ids: Sequence[UUID], today: date, providers: Sequence[str]
+    ) -> Sequence[Standing]:
+        """With the paces of these providers only; archived accounts are left out."""
+        accounts = [one for one in (await self.by_ids(tx, ids)).values() if one.status is not AccountStatus.ARCHIVED]
+        rows = await connection_of(tx).fetch(_SQL["paces"], tx.tenant_id, list(ids), list(providers))
+        return await standings_of(tx, accounts, today, rows)
+
+    async def move_stage(self, tx: Transaction, account_id: UUID, warmup: WarmUp) -> None:
+        await connection_of(tx).execute(
+            _SQL["move_stage"], tx.tenant_id, account_id, warmup.stage, list(warmup.started_on), warmup.finished_on
+        )
 
     async def days(self, tx: Transaction, account_id: UUID, since: date) -> Sequence[Day]:
         rows = await connection_of(tx).fetch(_SQL["days"], tx.tenant_id, account_id, since)
