@@ -10,10 +10,12 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from waypost.bootstrap import App
-from waypost.kernel.tenancy import Permission
+from waypost.kernel.tenancy import PLATFORM, Permission
+from waypost.kernel.vocabulary import TenantMode
 from waypost.smtp.limits import Limits
 from waypost.smtp.metrics import SmtpMetrics
 from waypost.smtp.server import SmtpServer
+from waypost.tenants.platform import operator_scope
 
 PATIENCE = 60.0
 
@@ -130,6 +132,29 @@ async def test_other_alphabets_and_headers_that_choose(post: Post, acme: Any) ->
     assert content["subject"] == "Здравствуйте, Grüße, 🚚"
     assert content["text"].strip() == "שלום"
     assert "Käse, Brot" in content["from"]
+
+
+async def test_files_go_along_and_a_foreign_domain_does_not(server: SmtpServer, acme: Any, app: App) -> None:
+    """`From` is judged as in every call: a live tenant's must be its own."""
+    port = await server.start("127.0.0.1", 0)
+    message = letter()
+    message.add_alternative('<p><img src="cid:logo"></p>', subtype="html")
+    message.get_payload()[1].add_related(b"\x89PNG", "image", "png", cid="<logo>")  # pyright: ignore
+    message.add_attachment(b"%PDF", maintype="application", subtype="pdf", filename="Rechnung ä.pdf")
+    assert (await Post(port, acme.key)(message)).startswith("250")
+    [made] = await everything(acme)
+    content = await acme.ok("GET", f"/v1/notifications/{made['id']}/content")
+    assert [(one["filename"], one["content_type"]) for one in content["attachments"]] == [
+        ("part-1", "image/png"),
+        ("Rechnung ä.pdf", "application/pdf"),
+    ]
+
+    async with app.work.begin(PLATFORM) as tx:
+        await app.tenants.create(tx, operator_scope("rid_test"), tenant_id="live", name="live", mode=TenantMode.LIVE)
+    live = await acme.with_scopes("live", Permission.NOTIFICATIONS_SEND)
+    answer = await Post(port, live.key)(letter(From="ceo@bank.example"))
+    assert answer.startswith("554 5.6.0")
+    assert "/from" in answer or "domain" in answer
 
 
 async def test_what_the_api_would_refuse_is_refused_with_its_words(post: Post, acme: Any) -> None:
