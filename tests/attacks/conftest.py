@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
+import asyncpg
 import httpx
 import psutil
 import pytest
@@ -245,6 +246,32 @@ class Fortress:
         secret: str = self.platform.ok("POST", "/v1/api-keys", body)["secret"]
         self.secrets.append(secret)
         return Caller(http=self.http, key=secret, tenant=tenant_id)
+
+    def prove(self, caller: Caller, name: str) -> dict[str, Any]:
+        """A domain of the tenant's, as if its DNS records had been seen."""
+        made = caller.ok("POST", "/v1/domains", {"name": name})
+
+        async def believe() -> None:
+            connection = await asyncpg.connect(self.administrator, server_settings={"search_path": "waypost"})
+            try:
+                await connection.execute(
+                    "update domains set state = 'verified', verified_at = now(), next_check_at = 'infinity'"
+                    " where name = $1",
+                    name,
+                )
+                await connection.execute(
+                    "update dkim_keys set state = 'active', found = true where domain_id ="
+                    " (select id from domains where name = $1)",
+                    name,
+                )
+            finally:
+                await connection.close()
+
+        asyncio.run(believe())
+        # What was known of the tenant before is remembered for a few seconds.
+        message = {"to": {"email": f"proved@{HUSH}.example"}, "content": {"subject": "s", "text": "t"}}
+        eventually(lambda: caller("POST", "/v1/notifications", {**message, "from": f"a@{name}"}).status_code == 202)
+        return made
 
     @contextmanager
     def unshaken(self) -> Iterator[None]:

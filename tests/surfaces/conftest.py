@@ -14,6 +14,7 @@ import httpx
 import msgspec
 import pytest
 from litestar.types import ASGIApp
+from tests.dns_peer import Zone, zone
 
 from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
@@ -36,16 +37,19 @@ from waypost.kernel.vocabulary import TenantMode
 from waypost.settings import Secret, Settings
 from waypost.tenants.platform import create_platform_key, ensure_platform, operator_scope
 
+__all__ = ["zone"]
+
 TENANT_SCOPES = tuple(permission for permission in Permission if permission not in PLATFORM_ONLY)
 
 
 @pytest.fixture
-async def app(database: Any, tmp_path: Path) -> AsyncIterator[App]:
+async def app(database: Any, tmp_path: Path, zone: Zone) -> AsyncIterator[App]:
     settings = Settings(
         data_dir=tmp_path,
         database_api_url=Secret(database.api),
         catchall_port=1,
         trusted_proxies=("127.0.0.1/32",),
+        dns_servers=(zone.server,),
     )
     master = open_master_key(settings.master_key_path, create=True)
     pool = await open_pool(database.api, PoolOptions(application_name="surfaces", min_size=0, max_size=1))

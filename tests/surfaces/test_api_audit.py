@@ -2,11 +2,16 @@
 
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import asyncpg
 import pytest
+
+from waypost.adapters.postgres.domains import PgDomains
+from waypost.domains.model import KeyState
+from waypost.kernel import ids
 
 AUDITED = "x-audited"
 CHANGES = {"post", "put", "patch", "delete"}
@@ -120,6 +125,21 @@ async def _paused_account(acme: Any) -> str:
     return made
 
 
+async def _domain(acme: Any) -> str:
+    return (await acme.ok("POST", "/v1/domains", {"name": "example.com"}))["id"]
+
+
+async def _signing_domain(acme: Any) -> str:
+    made, store = await _domain(acme), PgDomains()
+    domain_id = ids.read("dom", made)
+    assert domain_id is not None
+    async with acme.app.work.begin("acme") as tx:
+        domain = await store.find(tx, domain_id)
+        assert domain is not None
+        await store.change(tx, replace(domain, keys=tuple(replace(key, state=KeyState.ACTIVE) for key in domain.keys)))
+    return made
+
+
 async def _delivery(acme: Any) -> str:
     endpoint = await _endpoint(acme)
     tested = await acme.ok("POST", f"/v1/webhook-endpoints/{endpoint}/test")
@@ -227,6 +247,10 @@ SCENES: dict[str, tuple[Callable[[Any], Awaitable[Any]] | None, str, str, Any]] 
     "pause_sender_account": (_account, "POST", "/v1/sender-accounts/{made}/pause", None),
     "resume_sender_account": (_paused_account, "POST", "/v1/sender-accounts/{made}/resume", None),
     "test_sender_account": (_account, "POST", "/v1/sender-accounts/{made}/test", None),
+    "create_domain": (None, "POST", "/v1/domains", {"name": "example.com"}),
+    "verify_domain": (_domain, "POST", "/v1/domains/{made}/verify", None),
+    "rotate_domain_keys": (_signing_domain, "POST", "/v1/domains/{made}/rotate-keys", {}),
+    "remove_domain": (_domain, "DELETE", "/v1/domains/{made}", None),
     "create_webhook_endpoint": (None, "POST", "/v1/webhook-endpoints", HOOK),
     "change_webhook_endpoint": (_endpoint, "PATCH", "/v1/webhook-endpoints/{made}", {"description": "x"}),
     "remove_webhook_endpoint": (_endpoint, "DELETE", "/v1/webhook-endpoints/{made}", None),

@@ -15,13 +15,15 @@ from waypost.alerts.alarms import Alarms
 from waypost.alerts.model import AlertKind
 from waypost.alerts.ports import Alarm
 from waypost.domains.desk import DomainDesk
+from waypost.domains.looking import look_at_operators
 from waypost.domains.manage import Domains
-from waypost.domains.model import CheckResult, Domain
+from waypost.domains.model import Check, CheckResult, Domain
 from waypost.domains.ports import DomainEvent, DomainNews
-from waypost.domains.rules import Places, may_send_as, not_verified
+from waypost.domains.rules import Places, may_send_as, not_verified, read_name
 from waypost.domains.standing import DomainBook
 from waypost.domains.verify import Recheck, Verify
 from waypost.kernel.clock import Clock
+from waypost.kernel.errors import Refused
 from waypost.kernel.vault import Keyring
 from waypost.kernel.work import Transaction
 from waypost.notifications.outgoing import Outgoing
@@ -85,6 +87,18 @@ def places_of(settings: Settings) -> Places:
         tracking_host=settings.tracking_host or urlsplit(settings.api_url).hostname or settings.message_domain,
         spf_include=settings.spf_include,
     )
+
+
+async def examine_default_domain(settings: Settings) -> tuple[str, Sequence[Check]]:
+    """The domain that messages without a sender come from, and what DNS says about it; nothing of a name that is not
+    public."""
+    places = places_of(settings)
+    name = places.default_address.rpartition("@")[2]
+    try:
+        read_name(name)
+    except Refused:
+        return name, ()
+    return name, await look_at_operators(name, DnsResolver(settings.dns_servers), places)
 
 
 def book_of(clock: Clock) -> DomainBook:

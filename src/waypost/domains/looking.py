@@ -35,12 +35,18 @@ async def look_at(domain: Domain, dns: Dns, places: Places) -> Look:
     if sends or Purpose.RETURN_PATH in domain.purposes:
         wanted.append(_spf(domain, dns, places))
     if sends:
-        wanted.append(_dmarc(domain, dns))
+        wanted.append(_dmarc(domain.name, dns))
     keys, (ownership, *others) = await asyncio.gather(
         _keys(domain, dns) if sends else _none(domain), asyncio.gather(*wanted)
     )
     dkim = [_dkim(domain, keys)] if sends else []
     return Look(checks=(ownership, *dkim, *others), keys=keys)
+
+
+async def look_at_operators(name: str, dns: Dns, places: Places) -> tuple[Check, Check]:
+    """SPF and DMARC of a domain that is the operator's own, which no tenant's keys sign for."""
+    (result, said), dmarc = await asyncio.gather(check_spf(dns, name, places.spf_include), _dmarc(name, dns))
+    return Check(name=CheckName.SPF, result=result, required=False, said=said), dmarc
 
 
 async def _none(domain: Domain) -> tuple[bool | None, ...]:
@@ -95,9 +101,9 @@ async def _spf(domain: Domain, dns: Dns, places: Places) -> Check:
     return Check(name=CheckName.SPF, result=result, required=spf_is_required(domain, places), said=said)
 
 
-async def _dmarc(domain: Domain, dns: Dns) -> Check:
+async def _dmarc(name: str, dns: Dns) -> Check:
     """The domain's own policy, or that of the nearest domain above it which has one."""
-    labels = domain.name.split(".")
+    labels = name.split(".")
     result, said = CheckResult.FAILED, "There is no DMARC record."
     for level in range(min(len(labels) - 1, _MOST_LEVELS)):
         answer = await dns.txt("_dmarc." + ".".join(labels[level:]))

@@ -88,6 +88,7 @@ def call_with(place: str, value: str, address: str) -> dict[str, Any]:
 
 def test_the_sink_sees_only_the_headers_that_were_meant(fortress: Any) -> None:
     caller = fortress.tenant("injection")
+    fortress.prove(caller, "hush.example")
     accepted: dict[str, str] = {}
     refused: list[str] = []
 
@@ -116,6 +117,9 @@ def test_the_sink_sees_only_the_headers_that_were_meant(fortress: Any) -> None:
         (mail,) = fortress.sink.to(address)
         raw = mail.raw.removesuffix(b"\r\n.\r\n")
         assert not re.search(rb"(?<!\r)\n|\r(?!\n)|\x00", raw), place
+        while raw.startswith(b"DKIM-Signature:"):
+            # Where the sender's domain is proved there are two of these, on top.
+            raw = re.sub(rb"\A[^\r\n]+\r\n(?:[ \t][^\r\n]*\r\n)*", b"", raw, count=1)
         head, _, body = raw.partition(b"\r\n\r\n")
         names = [line.split(b":")[0].decode().lower() for line in head.split(b"\r\n") if line[:1] not in (b" ", b"\t")]
         assert set(names) <= ALLOWED, (place, names)

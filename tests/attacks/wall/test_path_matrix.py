@@ -15,7 +15,8 @@ ABSENT = {
     **dict.fromkeys(("jobs", "imports", "exports"), f"job_{ULID}"),
     "notifications": f"ntf_{ULID}", "requests": f"req_{ULID}", "api-keys": f"key_{ULID}", "suppressions": f"sup_{ULID}",
     "mailbox": f"mbx_{ULID}", "webhook-endpoints": f"whe_{ULID}", "pauses": f"pau_{ULID}", "alerts": f"alr_{ULID}",
-    "alert-targets": f"alt_{ULID}", "sender-accounts": f"acc_{ULID}", "triggers": f"trg_{ULID}",
+    "alert-targets": f"alt_{ULID}", "sender-accounts": f"acc_{ULID}", "domains": f"dom_{ULID}",
+    "triggers": f"trg_{ULID}",
     "timers": f"tmr_{ULID}", "events": f"evf_{ULID}", "recipients": "nobody-here", "tenants": "nobody-here",
 }  # fmt: skip
 WORDS = {"locales": {"en": {"subject": "s", "body": "hush", "format": "text"}}}
@@ -44,8 +45,9 @@ def belongings(fortress: Any, wall_b: Any) -> dict[str, str]:
     fortress.secrets.append(hook["secret"])
     # A channel that nothing of this tenant goes out on.
     pause = wall_b.ok("POST", "/v1/pauses", {"scope": "channel", "id": "voice"})
+    domain = fortress.prove(wall_b, "b-own.hush.example")
     account = wall_b.ok("POST", "/v1/sender-accounts",
-                        {"kind": "smtp", "name": "hush", "from_address": "b-own@hush.example", "host": "8.8.8.8",
+                        {"kind": "smtp", "name": "hush", "from_address": "b@b-own.hush.example", "host": "8.8.8.8",
                          "categories": ["system"]})  # fmt: skip
     target = wall_b.ok("POST", "/v1/alert-targets", {"email": "b-ops@hush.example"})
     trigger = wall_b.ok("POST", "/v1/triggers", {"event_type": "b.happened", "template": "b-only",
@@ -68,6 +70,7 @@ def belongings(fortress: Any, wall_b: Any) -> dict[str, str]:
         "webhook-endpoints": hook["id"],
         "pauses": pause["id"],
         "sender-accounts": account["id"],
+        "domains": domain["id"],
         "alert-targets": target["id"],
         "alerts": f"alr_{ULID[:-1]}7",
         "delivery_id": f"whd_{ULID}",

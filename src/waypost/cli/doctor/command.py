@@ -19,6 +19,7 @@ def doctor(
 
     from waypost.cli.dev_env import with_dev_env
     from waypost.cli.doctor.database import check_database
+    from waypost.cli.doctor.domains import check_default_domain, check_domains
     from waypost.cli.doctor.findings import FAIL, Finding
     from waypost.cli.doctor.installation import check_installation
     from waypost.cli.doctor.network import check_api, check_mail
@@ -34,7 +35,9 @@ def doctor(
             *check_installation(settings),
             *await check_database(known, socket_directory if isinstance(socket_directory, str) else None),
             *await check_mail(known, running),
+            *await check_default_domain(known),
             *await check_api(known),
+            *await check_domains(known),
         ]
 
     findings = asyncio.run(examine())
