@@ -3,12 +3,13 @@
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
 from waypost.kernel.clock import VirtualClock
 from waypost.senders.model import Pace
-from waypost.senders.pace import after, at, hour_of, room, take
+from waypost.senders.pace import LOWEST, ONE_EVENT, START, after, at, hour_of, plan, room, take
 
 Provider = Callable[[datetime], bool]
 
@@ -74,3 +75,36 @@ async def test_the_rate_settles_within_a_fifth_of_what_the_provider_bears_within
     assert 0.8 * limit <= sum(last) / len(last) <= 1.2 * limit
     assert pace.ceiling is not None
     assert 0.8 * limit <= pace.ceiling <= 1.2 * limit
+
+
+async def test_an_account_that_is_not_adaptive_slows_down_when_asked_and_forgets_within_a_day_of_peace() -> None:
+    now = VirtualClock().now()
+    pace = at(None, "yahoo", now, adaptive=False)
+    assert room(pace, None, now) is None
+    pace = after(take(pace, 80, now), good=40, slowed=True, unused=40, now=now)
+    assert pace.rate == 20
+    assert (room(pace, None, now) or 0) == 0
+    assert at(pace, "yahoo", now + timedelta(hours=23), adaptive=False).rate == 20
+    assert at(pace, "yahoo", now + timedelta(hours=25), adaptive=False).rate is None
+
+
+async def test_one_request_told_of_many_messages_halves_once() -> None:
+    now = VirtualClock().now()
+    pace = after(at(None, "gmail", now, adaptive=True), good=0, slowed=True, unused=5, now=now)
+    assert pace.rate == START / 2
+    assert after(pace, good=0, slowed=True, unused=5, now=now + ONE_EVENT / 2).rate == START / 2
+    assert after(pace, good=0, slowed=True, unused=5, now=now + ONE_EVENT).rate == START / 4
+    for _ in range(20):
+        now += ONE_EVENT
+        pace = after(pace, good=0, slowed=True, unused=5, now=now)
+    assert pace.rate == LOWEST
+
+
+async def test_those_that_wait_come_one_after_the_other() -> None:
+    now = VirtualClock().now()
+    pace = take(at(None, "gmail", now, adaptive=True), 2, now)
+    moments = []
+    for _ in range(5):
+        moment, pace = plan(pace, None, now)
+        moments.append(moment)
+    assert [later - earlier for earlier, later in pairwise(moments)] == [timedelta(minutes=1)] * 4
