@@ -87,6 +87,7 @@ async def furnished(site: Any, admin: Any) -> list[str]:
         "/templates/welcome/email/diff?from=1.0.0&to=1.1.0",
         "/suppressions",
         "/webhooks",
+        "/operations",
         "/webhooks/new",
         f"/webhooks/{hook}",
         "/mailbox",
