@@ -1,12 +1,17 @@
 """Opens and clicks, joined to their store: what makes tracked links, and what stands behind them."""
 
 from functools import cache
+from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry
 
+from waypost.adapters.postgres.domains import PgDomains
 from waypost.adapters.postgres.tracking import PgTracking
 from waypost.bootstrap.meters import counter
+from waypost.domains.model import Purpose
+from waypost.domains.ports import StandingStore
 from waypost.kernel.clock import Clock
+from waypost.kernel.errors import NotFound
 from waypost.kernel.vault import Keyring
 from waypost.kernel.work import Transaction, Work
 from waypost.notifications.instruments import Instruments
@@ -17,15 +22,21 @@ from waypost.tracking.record import Recorder
 from waypost.tracking.visits import Visits
 
 
-class PublicHost:
-    """Implements `tracking.ports.TrackingHost`: everybody reaches us under our own address."""
+class TrackingHosts:
+    """Implements `tracking.ports.TrackingHost`: a tenant's own tracking domain, else our own address. The scheme is
+    ours: whoever keeps TLS in front of us keeps it for their names too."""
 
-    def __init__(self, public_url: str) -> None:
+    def __init__(self, public_url: str, domains: StandingStore) -> None:
         self._base = public_url
+        self._scheme = urlsplit(public_url).scheme
+        self._domains = domains
 
     async def base_of(self, tx: Transaction) -> str:
-        del tx
-        return self._base
+        try:
+            names = (await self._domains.standing(tx)).names(Purpose.TRACKING)
+        except NotFound:
+            return self._base
+        return f"{self._scheme}://{min(names)}" if names else self._base
 
 
 class TrackingMetrics:
@@ -40,7 +51,7 @@ class TrackingMetrics:
 
 def instruments_of(settings: Settings, clock: Clock) -> Instruments:
     base = settings.api_url.rstrip("/")
-    return Instruments(host=PublicHost(base), public_url=base, clock=clock)
+    return Instruments(host=TrackingHosts(base, PgDomains()), public_url=base, clock=clock)
 
 
 def tracking_log(keyring: Keyring) -> TrackingLog:
