@@ -171,6 +171,9 @@ class _SmtpTokens:
 
 
 def _failed(outcome: Outcome) -> Trial:
+    """Without a code the words of an outcome are our own, and say more than the reason alone."""
     reason = outcome.reason or Why.OTHER
-    words = outcome.reply if outcome.reply in _REFUSALS.values() else _WORDS.get(reason, _OTHERWISE)
-    return Trial(ok=False, words=words or _OTHERWISE, reason=reason, reply=outcome.reply)
+    words = _WORDS.get(reason, _OTHERWISE)
+    if outcome.code is None:
+        return Trial(ok=False, words=outcome.reply or words, reason=reason)
+    return Trial(ok=False, words=words, reason=reason, reply=outcome.reply)

@@ -102,7 +102,7 @@ def asked_pause(reply: Reply) -> float | None:
 
 
 def lost(reason: Why, latency_ms: int, *, in_doubt: bool, words: str | None = None) -> Outcome:
-    """The server said nothing final about it."""
+    """The server said nothing final about it; `words` are our own."""
     kind = OutcomeKind.IN_DOUBT if in_doubt else OutcomeKind.UNREACHABLE
     return Outcome(kind=kind, reason=reason, reply=words, latency_ms=latency_ms)
 
@@ -115,17 +115,17 @@ def unsendable(reason: Why, words: str) -> Outcome:
 def session_refused(reply: Reply) -> SessionRefused:
     """A session refused for now defers its messages; refused for good, it says nothing about them."""
     if reply.code < 400:
-        return SessionRefused(lost(Why.PROTOCOL, 0, in_doubt=False, words=reply.text))
+        return unopened(reply, Why.PROTOCOL)
     if reply.code < 500:
         return SessionRefused(refused(reply, Step.SENDER, 0))
     reason = Why.AUTHENTICATION if meaning_of(reply).reason is Why.AUTHENTICATION else Why.POLICY
-    return SessionRefused(_unopened(reply, reason))
+    return unopened(reply, reason)
 
 
 def entry_refused(reply: Reply) -> SessionRefused:
     """The answer to AUTH. Only a refusal for good says that the credentials are wrong."""
     if reply.code < 400:
-        return SessionRefused(lost(Why.PROTOCOL, 0, in_doubt=False, words=reply.text))
+        return unopened(reply, Why.PROTOCOL)
     if reply.code < 500:
         deferred = Outcome(
             kind=OutcomeKind.DEFERRED,
@@ -136,11 +136,12 @@ def entry_refused(reply: Reply) -> SessionRefused:
         )
         return SessionRefused(deferred)
     needs_tls = meaning_of(reply).reason is Why.TLS
-    return SessionRefused(_unopened(reply, Why.TLS if needs_tls else Why.AUTHENTICATION))
+    return unopened(reply, Why.TLS if needs_tls else Why.AUTHENTICATION)
 
 
-def _unopened(reply: Reply, reason: Why) -> Outcome:
-    return Outcome(kind=OutcomeKind.UNREACHABLE, reason=reason, code=reply.code, reply=reply.text)
+def unopened(reply: Reply, reason: Why) -> SessionRefused:
+    """The server's word on the session, which is none on any message."""
+    return SessionRefused(Outcome(kind=OutcomeKind.UNREACHABLE, reason=reason, code=reply.code, reply=reply.text))
 
 
 def reason_of(error: BaseException) -> Why:

@@ -9,7 +9,7 @@ from typing import Final, cast
 from waypost.adapters.vendors.smtp.authenticate import authenticate
 from waypost.adapters.vendors.smtp.envelope import Features, features_of
 from waypost.adapters.vendors.smtp.options import Dial, SmtpOptions, TargetRefused, Tls, own_name
-from waypost.adapters.vendors.smtp.outcomes import SessionRefused, lost, reason_of, session_refused
+from waypost.adapters.vendors.smtp.outcomes import SessionRefused, lost, reason_of, session_refused, unopened
 from waypost.adapters.vendors.smtp.protocol import Connection, Pool
 from waypost.adapters.vendors.smtp.replies import ReplyUnreadable
 from waypost.channels.model import OutcomeReason as Why
@@ -135,7 +135,7 @@ async def _start_tls(connection: Connection, options: SmtpOptions, context: ssl.
     reply = await connection.ask(b"STARTTLS\r\n", options.timeouts.command)
     if reply.code != 220:
         if must:
-            raise SessionRefused(lost(Why.TLS, 0, in_doubt=False, words=reply.text))
+            raise unopened(reply, Why.TLS)
         return False
     if connection.heard_too_much or connection.transport is None:
         # Said before encryption, it would be taken for something said after.
