@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from benchmarks.chaos.recording import ROOT, RecordingSink
 from waypost.adapters.embedded.server import EmbeddedServer
 from waypost.bootstrap.household import make_platform_key
 from waypost.bootstrap.ports import claim_port
+from waypost.kernel.errors import Misconfigured
 from waypost.kernel.tenancy import PLATFORM_ONLY, Permission
 from waypost.settings import Secret, Settings
 
@@ -51,6 +53,13 @@ def eventually(condition: Callable[[], T], what: str = "it", seconds: float = PA
             raise NotInTimeError(f"{what} did not happen in {seconds:g} s")
         time.sleep(0.02)
     return found
+
+
+def _quiet_port() -> int:
+    """One that no outgoing connection is ever given, so that nobody has it when the API comes back after a kill."""
+    while True:
+        with suppress(Misconfigured):
+            return claim_port(_LOOPBACK, random.SystemRandom().randrange(20_000, 32_000), "")
 
 
 class Running:
@@ -89,11 +98,12 @@ class Stage:
         self.sink = RecordingSink()
         self.server = EmbeddedServer(folder, settings=_DATABASE)
         self._administrator = asyncio.run(self.server.start())
-        port = claim_port(_LOOPBACK, 0, "")
+        port = _quiet_port()
         self.settings = Settings(
             data_dir=folder,
             port=port,
             metrics_port=0,
+            live_port=0,
             worker_metrics_port=0,
             database_url=Secret(self._administrator),
             smtp_url=Secret(f"smtp://{_LOOPBACK}:{self.sink.port}?tls=off"),
