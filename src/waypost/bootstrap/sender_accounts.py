@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -155,10 +155,19 @@ def pool_of(vendors: Vendors, *, work: PgWork, keyring: Keyring, clock: Clock) -
     )
 
 
-def capacity_of(*, work: PgWork, keyring: Keyring, clock: Clock) -> SenderCapacity:
+def capacity_of(
+    *, work: PgWork, keyring: Keyring, clock: Clock, is_paused: Callable[[UUID], bool] | None = None
+) -> SenderCapacity:
     capacity = PgSenderCapacity()
     return SenderCapacity(
-        desk=Desk(work=work, accounts=PgSenderAccounts(), capacity=capacity, board=PgSenderBoard(work), clock=clock),
+        desk=Desk(
+            work=work,
+            accounts=PgSenderAccounts(),
+            capacity=capacity,
+            board=PgSenderBoard(work),
+            clock=clock,
+            is_paused=is_paused,
+        ),
         aftermath=Aftermath(work=work, capacity=capacity, stopping=_stopping(clock), clock=clock),
         work=work,
         keyring=keyring,

@@ -193,7 +193,7 @@ async def open_worker(
             lease=lease,
             settler=settler,
             clock=clock,
-            capacity=capacity_of(work=work, keyring=keyring, clock=clock),
+            capacity=capacity_of(work=work, keyring=keyring, clock=clock, is_paused=pauses.is_paused),
             pauses=pauses,
         )
         rescue = Rescue(

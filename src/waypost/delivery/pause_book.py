@@ -26,6 +26,8 @@ class Stop(Enum):
     """The whole lane stands still: back to it."""
     ROW = "row"
     """The row is put aside until its pause ends."""
+    ACCOUNT = "account"
+    """The same, for the sender account that it was to leave by."""
 
 
 class PauseBoard(Protocol):
@@ -112,8 +114,12 @@ class PauseBook:
             return None
         if held.tenant_id in self._tenants or (held.tenant_id, str(int(held.channel))) in self._channels:
             return Stop.LANE
+        if held.way is not None and held.way.account_id in self._accounts:
+            return Stop.ROW
         if held.id in self._held or (held.tenant_id, str(int(held.category))) in self._categories:
             return Stop.ROW
+        if held.way is not None and held.way.account_id in self._accounts:
+            return Stop.ACCOUNT
         return None
 
     def is_paused(self, account_id: UUID) -> bool:

@@ -126,7 +126,8 @@ def give_back(held: Held, now: datetime, *, blamed: bool) -> Returned:
 
 def hold_back(held: Held, now: datetime, stop: Stop) -> Returned:
     """Something it belongs to is paused."""
-    return Returned(held=held, due=now, claims=held.claims, hold=stop is Stop.ROW)
+    account = held.way.account_id if stop is Stop.ACCOUNT and held.way is not None else None
+    return Returned(held=held, due=now, claims=held.claims, hold=stop is not Stop.LANE, account=account)
 
 
 def needs_whole_gate(claimed: Claimed, now: datetime) -> bool:

@@ -1,7 +1,7 @@
 """The step between gate and composing: each message of a batch gets an account with room, or a time to come again."""
 
-from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -9,7 +9,7 @@ from uuid import UUID
 from waypost.kernel.clock import Clock
 from waypost.kernel.work import Work
 from waypost.senders.capacity import Handout, Rule
-from waypost.senders.model import Account
+from waypost.senders.model import Account, AccountStatus, Standing
 from waypost.senders.ports import AccountStore, CapacityStore, SenderBoard
 from waypost.senders.selection import Wish, rank
 
@@ -52,8 +52,17 @@ class Desk:
     """Knows which tenants have accounts, so that all others pass without a question."""
 
     def __init__(
-        self, *, work: Work, accounts: AccountStore, capacity: CapacityStore, board: SenderBoard, clock: Clock
+        self,
+        *,
+        work: Work,
+        accounts: AccountStore,
+        capacity: CapacityStore,
+        board: SenderBoard,
+        clock: Clock,
+        is_paused: Callable[[UUID], bool] | None = None,
     ) -> None:
+        """`is_paused`: an operator's pause that is no account's own; who has another way out takes that."""
+        self._is_paused = is_paused
         self._work = work
         self._accounts = accounts
         self._capacity = capacity
@@ -87,13 +96,14 @@ class Desk:
             ids = sorted(account.id for account in roster)
             await self._capacity.hold(tx, ids, now.date())
             standings = await self._capacity.held_standings(tx, ids, now.date(), providers)
+            ranking = self._as_paused(standings)
             handouts = {one.account.id: Handout(one, now) for one in standings}
             ranks: dict[Wish, list[Handout]] = {}
             answers: dict[UUID, Assigned | PutOff] = {}
             for one in asking:
                 ranked = ranks.get(one.wish)
                 if ranked is None:
-                    ranked = ranks[one.wish] = [handouts[best.account.id] for best in rank(standings, one.wish)]
+                    ranked = ranks[one.wish] = [handouts[best.account.id] for best in rank(ranking, one.wish)]
                 if ranked:
                     answers[one.id] = _ask(ranked, one)
             for account_id, handout in handouts.items():
@@ -101,6 +111,18 @@ class Desk:
                 (self._paced.add if handout.is_paced else self._paced.discard)(account_id)
             await self._capacity.reserve(tx, batch_id, now.date(), list(handouts.values()), now)
         return answers
+
+    def _as_paused(self, standings: Sequence[Standing]) -> Sequence[Standing]:
+        """To be ranked: accounts that an operator has paused come last. Who has no other waits until the pause ends."""
+        is_paused = self._is_paused
+        if is_paused is None:
+            return standings
+        return [
+            replace(one, account=replace(one.account, status=AccountStatus.PAUSED))
+            if is_paused(one.account.id)
+            else one
+            for one in standings
+        ]
 
     def is_paced(self, account_ids: Set[UUID]) -> bool:
         """Whether one of them has a pace that replies may change."""

@@ -309,3 +309,17 @@ _PLAIN = Account(
     created_at=None,  # type: ignore[arg-type]
     updated_at=None,  # type: ignore[arg-type]
 )
+
+
+async def test_an_operator_s_pause_of_an_account_leaves_its_messages_to_another(road: Road) -> None:
+    office = road.office
+    account = await road.account(from_address="one@acme.example")
+    other = await road.account(name="other", from_address="two@acme.example", daily_limit=3)
+    capacity, paused = road.capacity(), {account.id}
+    capacity._desk._is_paused = paused.__contains__
+    await office.submit(3)
+    worker = await office.worker()
+    batch_id, claimed = await worker.claim()
+    reserved = await capacity.reserve(batch_id, claimed)
+    assert reserved is not None
+    assert {way.account_id for way in reserved.ways.values()} == {other.id}
