@@ -164,6 +164,15 @@ async def get_timeline(call: Call[NoBody, NoQuery]) -> TimelineView:
         "from": "Waypost <hello@waypost.localhost>",
         "to": "j***@example.com",
         "headers": {"Message-ID": "<01KF0M7Q8Z6Y5X4W3V2T1S0R9Q@waypost.localhost>"},
+        "attachments": [
+            {
+                "filename": "invoice-1001.pdf",
+                "content_type": "application/pdf",
+                "size": 48213,
+                "disposition": "attachment",
+                "content_id": None,
+            }
+        ],
     },
 )
 async def get_content(call: Call[NoBody, NoQuery]) -> ContentView:

@@ -48,7 +48,10 @@ async def save_template_draft(visit: Visit) -> Shown:
         return _editor(template, fields)
     key, channel = visit.path["key"], channel_of(visit)
     try:
-        new = NewVersion(written=written_of(fields), semver=fields.semver.strip() or None)
+        # The form shows no files: those of the newest version go on.
+        newest = (await visit.app.templates.drafts.page(visit.tx, visit.scope, key, channel, None, 1)).items
+        files = newest[0].written.files if newest else ()
+        new = NewVersion(written=replace(written_of(fields), files=files), semver=fields.semver.strip() or None)
         drafted = await visit.app.templates.drafts.add(visit.tx, visit.scope, key, channel, new)
     except Refused as refusal:
         return _editor(template, replace(fields, troubles=troubles_of(refusal)), status=refusal.status)

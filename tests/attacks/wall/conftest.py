@@ -176,7 +176,7 @@ class Wall:
     # Tables that belong to no tenant; every other one must have a tenant and be closed.
     TENANTLESS = frozenset({"schema_state", "migrations", "workers", "publishers"})
     # What the platform publishes, every tenant may read.
-    SHARED = frozenset({"templates", "template_versions", "template_contents", "triggers"})
+    SHARED = frozenset({"blobs", "templates", "template_versions", "template_contents", "triggers"})
     an_id, rows_of, insert, undone = (
         staticmethod(an_id),
         staticmethod(rows_of),

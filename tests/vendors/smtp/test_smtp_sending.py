@@ -214,3 +214,17 @@ async def test_what_is_withdrawn_does_not_go_and_takes_its_call_with_it(peer, se
     assert kinds.count(OutcomeKind.UNREACHABLE) == 17
     assert {outcome.kind for outcome in others} == {OutcomeKind.ACCEPTED}
     assert len(peer.messages) == 13
+
+
+@pytest.mark.parametrize("size", [0, 10, 300_000, 5_000_000])
+async def test_a_tail_follows_what_is_personal_and_counts(peer, sender_to, wire, mail, size) -> None:
+    lines = b"x" * 76 + b"\r\n"
+    tail = lines * (size // len(lines)) + b"--end--\r\n"
+    mails = [
+        OutgoingEmail(mail(n).envelope_from, mail(n).envelope_to, b"Subject: 7\r\n\r\nHello\r\n", True, tail)
+        for n in (1, 2)
+    ]
+    outcomes = await sender_to(peer.port, connections=1).send(mails, wire)
+    assert [outcome.kind for outcome in outcomes] == [OutcomeKind.ACCEPTED] * 2
+    assert [data for _, _, data in peer.messages] == [mails[0].whole + b".\r\n"] * 2
+    assert f"SIZE={mails[0].size}" in peer.commands[1]
