@@ -39,6 +39,7 @@ _ENTRIES: Final = (
     ),
     Entry(label="Explain", path="/explain", icon="book", permission=Permission.NOTIFICATIONS_READ, group="Sending"),
     Entry(label="Mailbox", path="/mailbox", icon="tray", permission=Permission.MAILBOX_READ, group="Sending"),
+    Entry(label="Senders", path="/senders", icon="send", permission=Permission.SENDERS_READ, group="Sending"),
     Entry(label="Domains", path="/domains", icon="house", permission=Permission.DOMAINS_READ, group="Sending"),
     Entry(
         label="Operations", path="/operations", icon="pulse", permission=Permission.OPERATIONS_READ, group="Sending"
