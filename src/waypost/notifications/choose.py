@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from uuid import UUID
 
 from waypost.kernel.errors import Refused, refuse
+from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.notifications.drafts import Chosen, Leg
-from waypost.notifications.intent import Intent
+from waypost.notifications.intent import Intent, going
 from waypost.notifications.model import SubmitCommand
 from waypost.notifications.rules import choose_category, choose_timing
 from waypost.preferences.model import Topic
@@ -35,6 +37,27 @@ class ContentChooser:
                 ]
             except Refused as refusal:
                 intent.refuse(refusal)
+        await self._check_variables(going(intents))
+
+    async def _check_variables(self, intents: Sequence[Intent]) -> None:
+        """Against the schema of what each is sent; of one schema all are asked about at once."""
+        asked: dict[UUID, tuple[JsonObject, list[Intent]]] = {}
+        for intent in intents:
+            for leg in intent.legs:
+                if (schema := leg.chosen.version.variables_schema) is not None:
+                    asked.setdefault(leg.chosen.version.id, (schema, []))[1].append(intent)
+        for schema, those in asked.values():
+            judged = await self._renderer.validate_many(schema, [intent.command.variables for intent in those])
+            for intent, faults in zip(those, judged, strict=True):
+                if faults:
+                    intent.refuse(
+                        refused_below(
+                            "/variables",
+                            faults,
+                            detail="The variables do not fit the template.",
+                            code="invalid_variables",
+                        )
+                    )
 
     async def _leg(self, desk: "_Desk", command: SubmitCommand, place: int, now: datetime) -> Leg:
         channel = command.channels[place]
@@ -62,19 +85,12 @@ class ContentChooser:
         if not found or found.template is None:
             pointer = f"/channels/{place}" if len(command.channels) > 1 else "/template"
             raise refuse(pointer, "unknown_template", "There is no published template with this key and channel.")
-        schema = found.variables_schema
-        if schema is not None:
-            faults = await self._renderer.validate(schema, command.variables)
-            if faults:
-                raise refused_below(
-                    "/variables", faults, detail="The variables do not fit the template.", code="invalid_variables"
-                )
         topic = await self._topic_of(desk, command, found.template)
         return Chosen(
             version=found,
             category=choose_category(command.category, found.template.category),
             topic=topic,
-            secret_names=write_only_names(schema) | command.hidden,
+            secret_names=write_only_names(found.variables_schema) | command.hidden,
         )
 
     async def _topic_of(self, desk: "_Desk", command: SubmitCommand, template: Template) -> str | None:

@@ -133,6 +133,12 @@ class Renderer(Protocol):
         """Errors of the variables against their JSON Schema, pointers relative to the variables. Empty when fine."""
         ...
 
+    async def validate_many(
+        self, schema: JsonObject, many: Sequence[Mapping[str, object]]
+    ) -> Sequence[Sequence[FieldError]]:
+        """The same for the variables of many messages, in order."""
+        ...
+
     async def check_schema(self, schema: JsonObject) -> Sequence[FieldError]: ...
 
     async def render(self, jobs: Sequence[RenderJob]) -> Sequence[RenderedParts | RenderFailure]:

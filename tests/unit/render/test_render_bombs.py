@@ -118,7 +118,8 @@ async def test_several_culprits_among_several_tenants(pool: RenderPool, job: Mak
             assert isinstance(answer, RenderedParts)
         elif asked.version_id == bad or asked.context["n"] == 100_000:
             assert isinstance(answer, RenderFailure)
-            assert answer.code == "render_failed"
+            # Whether memory or time runs out first depends on the machine.
+            assert answer.code in ("render_failed", "render_timeout")
         else:
             assert isinstance(answer, RenderedParts)
             assert answer.html == "y"

@@ -230,6 +230,16 @@ async def test_variables_are_checked_by_pointer_without_values(pool: RenderPool)
     ]
 
 
+async def test_the_variables_of_many_messages_are_judged_at_once_and_each_for_itself(pool: RenderPool) -> None:
+    schema: JsonObject = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer", "maximum": 590}}}
+    judged = await pool.validate_many(schema, [{"n": number} for number in range(600)] + [{}])
+    assert [place for place, faults in enumerate(judged) if faults] == [*range(591, 600), 600]
+    assert [fault.pointer for fault in judged[600]] == ["/n"]
+    # One that cannot be sent at all costs the others nothing.
+    judged = await pool.validate_many(schema, [{"n": 1}, {"n": 2**70}, {"n": 2}])
+    assert [[fault.code for fault in faults] for faults in judged] == [[], ["too_large"], []]
+
+
 async def test_a_child_of_a_large_process_is_not_worn_from_birth(pool: RenderPool, job: Make) -> None:
     # On Linux a process inherits the greatest size its parent ever had, as what `getrusage` answers.
     ballast = bytearray(RenderLimits().worn_rss_bytes + 16 * 1024 * 1024)

@@ -116,13 +116,19 @@ class _Workshop:
                 mail = letters.read_mail(ask.content)
                 return wire.MailReply(self._end_batch(), mail)
             case wire.ValidateAsk():
-                self._budget.begin_item(0)
-                faults = self._schemas.validate(bytes(ask.schema), ask.variables)
-                return wire.SchemaReply(self._end_batch(), faults)
+                judged = self._validate(bytes(ask.schema), ask.variables)
+                return wire.ValidateReply(self._end_batch(), judged)
             case wire.CheckSchemaAsk():
                 self._budget.begin_item(0)
                 faults = check_schema(bytes(ask.schema))
                 return wire.SchemaReply(self._end_batch(), faults)
+
+    def _validate(self, schema: bytes, many: Sequence[wire.Data]) -> list[list[wire.Fault]]:
+        judged: list[list[wire.Fault]] = []
+        for place, variables in enumerate(many):
+            self._budget.begin_item(place)
+            judged.append(self._schemas.validate(schema, variables))
+        return judged
 
     def _compile(self, ask: wire.CompileAsk) -> wire.CompileReply:
         press = loaded(Equipment.PRESS)
@@ -203,7 +209,7 @@ def _rehearse(workshop: _Workshop) -> wire.Reply:
     workshop.answer(wire.CheckAsk(wire.Parts("{{ name }}", "<p>{{ name", "{% if name %}"), MAX_SOURCE_BYTES))
     schema = msgspec.Raw(wire.encoder.encode({"required": ["name"], "properties": {"age": {"type": "integer"}}}))
     workshop.answer(wire.CheckSchemaAsk(schema))
-    return workshop.answer(wire.ValidateAsk(schema, {"age": "é"}))
+    return workshop.answer(wire.ValidateAsk(schema, [{"age": "é"}]))
 
 
 def main() -> None:

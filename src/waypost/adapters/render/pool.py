@@ -29,6 +29,7 @@ _Result = TypeVar("_Result")
 _POINTERS: Final = tuple(f"/{part}" for part in wire.PARTS)
 _MOST_WAITING: Final = 128
 _MOST_WAITING_IN_QUARANTINE: Final = 16
+_MOST_VALIDATED: Final = 250
 _PRESS_LINGERS_SECONDS: Final = 10.0
 """A template has many locales, and its author looks at it after every change."""
 _FOR_CONTENT: Final = frozenset({Equipment.WORDING, Equipment.LIQUID, Equipment.PRESS})
@@ -38,6 +39,7 @@ _MAIL_LINGERS_SECONDS: Final = 30.0
 _check_decoder: Final = msgspec.msgpack.Decoder(wire.CheckReply)
 _compile_decoder: Final = msgspec.msgpack.Decoder(wire.CompileReply)
 _schema_decoder: Final = msgspec.msgpack.Decoder(wire.SchemaReply)
+_validate_decoder: Final = msgspec.msgpack.Decoder(wire.ValidateReply)
 _mail_decoder: Final = msgspec.msgpack.Decoder(wire.MailReply)
 
 
@@ -116,20 +118,37 @@ class RenderPool:
         )
 
     async def validate(self, schema: JsonObject, variables: Mapping[str, object]) -> Sequence[FieldError]:
+        return (await self.validate_many(schema, [variables]))[0]
+
+    async def validate_many(
+        self, schema: JsonObject, many: Sequence[Mapping[str, object]]
+    ) -> Sequence[Sequence[FieldError]]:
         raw = wire.encoder.encode(schema)
-        request = _framed(wire.ValidateAsk(msgspec.Raw(raw), dict(variables)), self._limits)
+        judged: list[Sequence[FieldError]] = []
+        for first in range(0, len(many), _MOST_VALIDATED):
+            judged += await self._validate(raw, many[first : first + _MOST_VALIDATED])
+        return judged
+
+    async def _validate(self, raw: bytes, many: Sequence[Mapping[str, object]]) -> Sequence[Sequence[FieldError]]:
+        """Asks once for all; where that is too much, or one of them is a child's end, for each by itself."""
+        alone = len(many) == 1
+        request = _framed(wire.ValidateAsk(msgspec.Raw(raw), [dict(variables) for variables in many]), self._limits)
         if request is None:
-            return [FieldError(pointer="", code="too_large", message="is too large, too deep, or beyond 64 bits")]
+            if alone:
+                return [[FieldError(pointer="", code="too_large", message="is too large, too deep, or beyond 64 bits")]]
+            return [(await self._validate(raw, [variables]))[0] for variables in many]
         culprit = f"schema:{blake2b(raw, digest_size=16).hexdigest()}"
         lane = self._quarantine if self._suspicion.doubts_tenant(culprit) else self._main
         try:
-            answer = await self._ask(lane, culprit, request, _schema_decoder)
+            answer = await self._ask(lane, culprit, request, _validate_decoder)
         except ProcessLost as lost:
             self._suspicion.blame(culprit, None, lost.kind)
-            return [_schema_loss(lost)]
+            if alone:
+                return [[_schema_loss(lost)]]
+            return [(await self._validate(raw, [variables]))[0] for variables in many]
         if answer.toll.slow:
             self._suspicion.set_apart(culprit, None)
-        return _field_errors(answer.faults)
+        return [_field_errors(faults) for faults in answer.faults]
 
     async def check_schema(self, schema: JsonObject) -> Sequence[FieldError]:
         try:

@@ -77,7 +77,8 @@ class CheckAsk(msgspec.Struct, array_like=True, frozen=True, tag=3):
 
 class ValidateAsk(msgspec.Struct, array_like=True, frozen=True, tag=4):
     schema: msgspec.Raw
-    variables: Data
+    variables: list[Data]
+    """Of many messages; each is judged on its own."""
 
 
 class CheckSchemaAsk(msgspec.Struct, array_like=True, frozen=True, tag=5):
@@ -153,12 +154,17 @@ class SchemaReply(msgspec.Struct, array_like=True, frozen=True):
     faults: list[Fault]
 
 
+class ValidateReply(msgspec.Struct, array_like=True, frozen=True):
+    toll: Toll
+    faults: list[list[Fault]]
+
+
 class MailReply(msgspec.Struct, array_like=True, frozen=True):
     toll: Toll
     mail: ReadMail | UnreadMail
 
 
-Reply = RenderReply | ComposeReply | CheckReply | CompileReply | SchemaReply | MailReply
+Reply = RenderReply | ComposeReply | CheckReply | CompileReply | SchemaReply | ValidateReply | MailReply
 
 
 class Start(msgspec.Struct, array_like=True, frozen=True):
