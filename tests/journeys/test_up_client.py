@@ -39,6 +39,7 @@ async def test_every_route_has_a_call_and_every_call_reads_its_answer(up) -> Non
         await _organise(client)
         await _plan(client)
         await _try_out_accounts(client)
+        await _prove_domains(client)
         await _be_told(client)
         await _post(client)
         assert {mail.subject async for mail in client.mailbox.list(page_size=1)} <= {"Yes", "s"}
@@ -150,6 +151,18 @@ async def _try_out_accounts(client: Client) -> None:
     assert {one.channel: one.way for one in await accounts.channels()}["email"] == "catch_all"
     await accounts.archive(made.id)
     assert (await accounts.get(made.id)).status == "archived"
+
+
+async def _prove_domains(client: Client) -> None:
+    made = await client.domains.create("client.example.com", purposes=["from", "return_path"])
+    assert [one.id async for one in client.domains.list()] == [made.id]
+    # Whatever the name servers of this machine say: the name belongs to nobody.
+    assert (await client.domains.verify(made.id)).state == "pending"
+    assert {record.check for record in (await client.domains.get(made.id)).records} >= {"ownership", "dkim"}
+    with pytest.raises(ApiError) as refusal:
+        await client.domains.rotate_keys(made.id)
+    assert refusal.value.problem.code == "no_active_key"
+    await client.domains.delete(made.id)
 
 
 async def _be_told(client: Client) -> None:

@@ -9,7 +9,6 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from waypost.domains.ports import DnsAnswer, Seen
-from waypost.kernel.errors import Misconfigured
 
 if TYPE_CHECKING:
     from dns.asyncresolver import Resolver
@@ -76,7 +75,8 @@ class DnsResolver:
         except (NXDOMAIN, NoAnswer):
             return _ABSENT
         except (DNSException, OSError, TimeoutError, ValueError):
-            # No answer in time, SERVFAIL, REFUSED, a name that loops or answers that make no sense: nobody has said no.
+            # No answer in time, SERVFAIL, REFUSED, a name that loops, answers that make no sense, a host that knows no
+            # name server: nobody has said no.
             return _UNKNOWN
         aliases = len(answer.chaining_result.cnames)
         records = list(answer)
@@ -95,13 +95,8 @@ class DnsResolver:
         if self._resolver is None:
             from dns.asyncresolver import Resolver
             from dns.nameserver import Do53Nameserver
-            from dns.resolver import NoResolverConfiguration
 
-            try:
-                resolver = Resolver(configure=not self._servers)
-            except NoResolverConfiguration:
-                detail = "This host knows no name server: name one with WAYPOST_DNS_SERVERS."
-                raise Misconfigured(detail) from None
+            resolver = Resolver(configure=not self._servers)
             if self._servers:
                 resolver.nameservers = [Do53Nameserver(address, port) for address, port in self._servers]
             resolver.timeout = self._question

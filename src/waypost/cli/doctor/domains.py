@@ -6,7 +6,6 @@ from waypost.bootstrap.domains import examine_default_domain
 from waypost.cli.doctor.findings import Finding, fail, ok, warn
 from waypost.client import Client, ClientError
 from waypost.client.domains import Domain
-from waypost.kernel.errors import Misconfigured
 from waypost.settings import Settings
 
 
@@ -14,10 +13,7 @@ async def check_default_domain(settings: Settings) -> list[Finding]:
     """Of the address that messages without a sender come from. Without a mail server nothing leaves the house."""
     if settings.smtp_url is None:
         return []
-    try:
-        name, checks = await examine_default_domain(settings)
-    except Misconfigured as problem:
-        return [warn("default sender", problem.detail, "Set WAYPOST_DNS_SERVERS.")]
+    name, checks = await examine_default_domain(settings)
     if not checks:
         remedy = "Set WAYPOST_DEFAULT_FROM and WAYPOST_MESSAGE_DOMAIN to a domain of yours."
         return [warn("default sender", f"{name} is not a public domain: such mail is refused or marked.", remedy)]
@@ -27,7 +23,9 @@ async def check_default_domain(settings: Settings) -> list[Finding]:
         if check.result == "passed":
             findings.append(ok("default sender", said))
         else:
-            findings.append(warn("default sender", said, "Set the record where the domain's DNS is kept."))
+            silent = check.result == "unknown"
+            remedy = "Check WAYPOST_DNS_SERVERS." if silent else "Set the record where the domain's DNS is kept."
+            findings.append(warn("default sender", said, remedy))
     return findings
 
 
