@@ -261,7 +261,11 @@ class Dispatcher:
                 settlements.append(give_back(one, now, blamed=blamed))
             else:
                 way = reserved.ways.get(one.id)
-                served.append((index, one if way is None else structs.replace(one, way=way)))
+                ready = one if way is None else structs.replace(one, way=way)
+                if (stop := self._pauses.stop_of(ready)) is not None:
+                    settlements.append(hold_back(ready, now, stop))
+                else:
+                    served.append((index, ready))
         return served
 
     async def _compose(

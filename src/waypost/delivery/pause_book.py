@@ -114,8 +114,6 @@ class PauseBook:
             return None
         if held.tenant_id in self._tenants or (held.tenant_id, str(int(held.channel))) in self._channels:
             return Stop.LANE
-        if held.way is not None and held.way.account_id in self._accounts:
-            return Stop.ROW
         if held.id in self._held or (held.tenant_id, str(int(held.category))) in self._categories:
             return Stop.ROW
         if held.way is not None and held.way.account_id in self._accounts:

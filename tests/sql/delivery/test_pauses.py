@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import msgspec
 import pytest
 
 from waypost.adapters.postgres.audit import PgAuditStore
@@ -16,7 +17,7 @@ from waypost.adapters.postgres.pool import PoolOptions
 from waypost.channels.model import Outcome, OutcomeKind, OutgoingEmail
 from waypost.channels.ports import Wire, Withdrawn
 from waypost.delivery.holding import Holding
-from waypost.delivery.model import Claimed, State
+from waypost.delivery.model import Claimed, State, Way
 from waypost.delivery.pause_book import PauseBook, Stop
 from waypost.delivery.pause_model import Pause, PauseScope
 from waypost.delivery.pauses import Pauses
@@ -177,7 +178,8 @@ async def test_many_are_held_and_brought_back_in_bounded_steps(office: Any, desk
             select 'acme', ids.id, 2, ids.id, person.id, 1, 5, 2, 2, 1, ids.id, now(), now() + interval '1 day', ''
             from ids, person
         )
-        insert into queue (tenant_id, channel, priority, due, id, retention) select 'acme', 1, 2, now(), ids.id, 2 from ids
+        insert into queue (tenant_id, channel, priority, due, id, retention)
+        select 'acme', 1, 2, now(), ids.id, 2 from ids
         """
     )
     await office.admin.execute("insert into lanes (tenant_id, channel, priority, due) values ('acme', 1, 2, now())")
@@ -287,6 +289,34 @@ async def test_rows_held_for_a_pause_that_has_ended_meanwhile_go_back_to_their_l
     assert [again.id for again in (await worker.claim())[1]] == [one]
 
 
+async def test_what_only_a_paused_account_could_send_waits_for_it(office: Any, desk: Desk) -> None:
+    """The room that was reserved on the account names it; whoever goes another way goes on."""
+    account = mint(office.clock)
+    await office.admin.execute(
+        "insert into sender_accounts (tenant_id, id, kind, name, from_address, batch_size, delay_ms, connection, status,"
+        " status_at, created_at, updated_at)"
+        " values ('acme', $1, 'smtp', 'n', 'a@example.com', 1, 0, '{}', 'active', now(), now(), now())",
+        account,
+    )
+    ids = await office.submit(2)
+    pause = await desk.pause(PauseScope.ACCOUNT, show("snd", account))
+    await desk.book.read()
+    assert desk.book.is_paused(account)
+    worker = await office.worker()
+    batch_id, claimed = await worker.claim()
+    through = [msgspec.structs.replace(one, way=Way(account_id=account)) for one in claimed if one.id == ids[0]]
+    past = [one for one in claimed if one.id == ids[1]]
+    assert [desk.book.stop_of(one) for one in (*through, *past)] == [Stop.ACCOUNT, None]
+    now = office.clock.now()
+    await worker.settler.settle(
+        batch_id, [hold_back(through[0], now, Stop.ACCOUNT), give_back(past[0], now, blamed=False)]
+    )
+    assert await desk.held() == 1
+    assert [one.id for one in (await worker.claim())[1]] == [ids[1]]
+    await desk.resume(pause)
+    assert [one.id for one in (await worker.claim())[1]] == [ids[0]]
+
+
 async def test_two_pauses_hold_until_both_have_ended(office: Any, desk: Desk) -> None:
     ids = await office.submit(2, category=Category.MARKETING)
     batch = await make_batch(office, ids[:1])
@@ -328,7 +358,8 @@ async def test_a_suspect_of_a_paused_tenant_waits_too(office: Any, desk: Desk) -
     await desk.resume(pause)
     assert await worker.store.has_suspects()
     claimed = await worker.store.claim_suspect(worker.id, mint(office.clock))
-    assert claimed is not None and claimed.id == one
+    assert claimed is not None
+    assert claimed.id == one
     await worker.settler.settle(uuid4(), [give_back(claimed, office.clock.now(), blamed=False)])
 
 
