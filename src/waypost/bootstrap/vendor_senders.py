@@ -24,8 +24,8 @@ from waypost.channels.model import Outcome
 from waypost.channels.model import OutcomeReason as Why
 from waypost.channels.ports import EmailSender
 from waypost.kernel.clock import Clock
-from waypost.kernel.errors import FieldError, Refused
-from waypost.senders.connection import AccountConnection, AccountKind, AuthMode, faults_of
+from waypost.kernel.errors import FieldError
+from waypost.senders.connection import AccountConnection, AccountKind, AuthMode, faults_of, refuse_unusable
 from waypost.senders.service_account import read_service_account
 from waypost.senders.vendors import Trial
 from waypost.settings import Settings
@@ -72,8 +72,7 @@ class VendorSenders:
         return faults
 
     def open(self, connection: AccountConnection, *, trusted: bool) -> EmailSender:
-        if faults := self.faults_of(connection):
-            raise Refused(faults[0].message, code=faults[0].code, errors=faults)
+        refuse_unusable(connection)
         if connection.kind is AccountKind.GMAIL:
             return GmailSender(
                 tokens=self._tokens(connection, SEND_SCOPE),

@@ -34,7 +34,7 @@ class Vendors(Protocol):
         """Nothing is called yet. Keep the sender and close it in the end: its connections are pooled.
 
         `trusted`: the operator's own target. Every other goes through the outbound guard. Raises `Refused` for a
-        connection that `faults_of` finds fault with."""
+        connection that `connection.faults_of` finds fault with."""
         ...
 
     async def test(self, connection: AccountConnection, *, trusted: bool) -> Trial:

@@ -63,8 +63,19 @@ def test_a_key_file_is_checked_at_the_door(vendors, account, key_file, change: d
 
 def test_a_key_that_cannot_sign_is_refused_at_the_door(vendors, account, key_file) -> None:
     for pem in (elliptic(), key_file["private_key"][:200] + key_file["private_key"][300:]):
-        faults = vendors.faults_of(replace(account, secret=json.dumps(key_file | {"private_key": pem})))
-        assert [fault.pointer for fault in faults] == ["/secret"]
+        faulty = replace(account, secret=json.dumps(key_file | {"private_key": pem}))
+        assert [fault.pointer for fault in vendors.faults_of(faulty)] == ["/secret"]
+
+
+async def test_a_key_that_cannot_sign_sends_nothing(google, vendors, account, key_file, noted, letter) -> None:
+    """Should one lie in the store all the same."""
+    pem = key_file["private_key"]
+    faulty = replace(account, secret=json.dumps(key_file | {"private_key": pem[:200] + "A" * 64 + pem[264:]}))
+    sender, wire = vendors.open(faulty, trusted=False), noted()
+    outcomes = await sender.send([letter(), letter()], wire)
+    assert {outcome.reason for outcome in outcomes} == {OutcomeReason.AUTHENTICATION}
+    assert (wire.went, google.peer.asked) == ([], [])
+    await sender.close()
 
 
 @pytest.mark.parametrize(

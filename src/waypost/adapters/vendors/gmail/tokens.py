@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from waypost.adapters.vendors.gmail.outcomes import token_refused
-from waypost.channels.model import Outcome
+from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
 from waypost.kernel.clock import Clock
 from waypost.outbox.ports import Caller
 from waypost.senders.service_account import ServiceAccount
@@ -53,6 +53,7 @@ class ServiceTokens:
         self._url = url
         self._clock = clock
         self._fetching = asyncio.Lock()
+        self._key: RSAPrivateKey | None = None
         self._token = ""
         self._good_until = 0.0
         self._failure: Outcome | None = None
@@ -66,7 +67,7 @@ class ServiceTokens:
                 return self._token
             if self._failure is not None and now < self._failed_until:
                 raise TokenRefused(self._failure)
-            answer = await self._caller.post(self._url, _FORM, self._request())
+            answer = await self._caller.post(self._url, _FORM, await self._request())
             granted = _granted(answer.body) if answer.status == 200 else None
             if granted is None:
                 self._failure, self._failed_until = token_refused(answer), now + _FAILURE_KEPT
@@ -75,7 +76,13 @@ class ServiceTokens:
             self._good_until = now + max(granted.expires_in - _BEFORE_IT_ENDS, 0.0)
             return self._token
 
-    def _request(self) -> bytes:
+    async def _request(self) -> bytes:
+        if self._key is None:
+            # Judging a key takes as long as sending a thousand messages.
+            try:
+                self._key = await asyncio.to_thread(_key_of, self._account)
+            except (ValueError, TypeError):
+                raise TokenRefused(_NO_KEY) from None
         issued = int(self._clock.now().timestamp())
         claim = {
             "iss": self._account.email,
@@ -85,20 +92,23 @@ class ServiceTokens:
             "iat": issued,
             "exp": issued + _CLAIMED_SECONDS,
         }
-        return urlencode({"grant_type": _GRANT, "assertion": signed(self._account, claim)}).encode()
+        return urlencode({"grant_type": _GRANT, "assertion": _signed(self._account, self._key, claim)}).encode()
 
 
+_NO_KEY: Final = Outcome(
+    kind=OutcomeKind.UNREACHABLE, reason=OutcomeReason.AUTHENTICATION, reply="The service account's key cannot be read."
+)
 _FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
 
 
-def signed(account: ServiceAccount, claim: dict[str, str | int]) -> str:
+def _signed(account: ServiceAccount, key: "RSAPrivateKey", claim: dict[str, str | int]) -> str:
     """As a JWT by RS256."""
     from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
     from cryptography.hazmat.primitives.hashes import SHA256
 
     header = {"alg": "RS256", "typ": "JWT"} | ({"kid": account.key_id} if account.key_id else {})
     head = _part(msgspec.json.encode(header)) + b"." + _part(msgspec.json.encode(claim))
-    signature = _key_of(account).sign(head, PKCS1v15(), SHA256())
+    signature = key.sign(head, PKCS1v15(), SHA256())
     return (head + b"." + _part(signature)).decode()
 
 
