@@ -299,3 +299,29 @@ async def test_opens_and_clicks_are_told_to_the_world(letter: Letter, admin: Any
         assert isinstance(one.data, ReadingData)
         assert (one.data.notification_id, one.data.recipient_id) == (letter.shown_id, "ada")
         assert (one.data.client, one.data.metadata) == ("browser", {"campaign": "spring"})
+
+
+async def test_everyone_who_may_decide_can_say_so_and_read_it_again(acme: Any) -> None:
+    assert (await acme.ok("GET", "/v1/settings"))["tracking"] == {"opens": None, "clicks": None}
+    said = await acme.ok("PATCH", "/v1/settings", {"tracking": {"opens": False}})
+    assert said["tracking"] == {"opens": False, "clicks": None}
+    assert (await acme.ok("PATCH", "/v1/settings", {"timezone": "Europe/Vienna"}))["tracking"]["opens"] is False
+    assert (await acme.ok("PATCH", "/v1/settings", {"tracking": None}))["tracking"]["opens"] is None
+
+    await acme.ok("PUT", "/v1/recipients/ada", {"email": "ada@example.com"})
+    path = "/v1/recipients/ada/preferences"
+    assert (await acme.ok("PUT", path, {"channels": {"email": {"tracking": False}}}))["channels"]["email"] == {
+        "enabled": None, "categories": {}, "topics": {}, "tracking": False,
+    }  # fmt: skip
+    kept = await acme.ok("PUT", path, {"channels": {"email": {"enabled": True}}})
+    assert kept["channels"]["email"]["tracking"] is False
+    assert (await acme.ok("PUT", path, {"channels": {"email": None}}))["channels"] == {}
+
+    await acme.ok("POST", "/v1/templates", {"key": "spring", "category": "marketing"})
+    version = {"locales": {"en": {"subject": "s", "body": "<p>b</p>"}}, "tracking": {"clicks": False}}
+    drafted = await acme.ok("POST", "/v1/templates/spring/email/versions", version)
+    assert drafted["tracking"] == {"opens": None, "clicks": False}
+    read = await acme.ok("GET", f"/v1/templates/spring/email/versions/{drafted['semver']}")
+    assert read["tracking"] == {"opens": None, "clicks": False}
+    status, _, pointers = await acme.refused("POST", "/v1/notifications", {**NEW, "tracking": {"opens": "yes"}})
+    assert (status, pointers) == (422, ["/tracking/opens"])

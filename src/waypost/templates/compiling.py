@@ -68,7 +68,7 @@ class Compiler:
                 faults = list(report.errors)
                 if report.content is not None and not faults:
                     compiled[locale] = Compiled(
-                        content=replace(report.content, files=written.files),
+                        content=replace(report.content, files=written.files, tracking=written.tracking),
                         mentioned=report.mentioned,
                         warnings=_below(locale, report.warnings, template.kind),
                     )
@@ -92,10 +92,9 @@ class Compiler:
             layout = template.key if is_layout else None
             alone = "0" if source.format is Format.JSON else "-"
             source = replace(source, subject="-", body=alone if is_layout else _including(template.key, source.format))
-        report = await self._renderer.compile(
+        return await self._renderer.compile(
             tx.tenant_id, source, profile=written.profile, layout=layout, fragments=fragments
         )
-        return replace(report, content=report.content and replace(report.content, tracking=written.tracking))
 
     async def _gather(
         self,

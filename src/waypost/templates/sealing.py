@@ -137,8 +137,9 @@ def _encode_written(written: Written) -> bytes:
         layout=written.layout,
         samples=dict(written.samples),
         files=written.files,
+        tracking=written.tracking,
     )
-    return msgspec.msgpack.encode(msgspec.structs.replace(sources, tracking=written.tracking))
+    return msgspec.msgpack.encode(sources)
 
 
 def _content_place(owner: str, version_id: UUID, locale: str) -> str:

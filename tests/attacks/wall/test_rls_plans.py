@@ -45,6 +45,8 @@ insert into queue (tenant_id, channel, priority, due, id, retention)
 insert into lanes (tenant_id, channel, priority, due) select t, 1, 1, now() from unnest(array['{big}', '{small}']) t;
 insert into attempts (tenant_id, notification_id, retention, n, worker_id, started_at, outcome)
   select t, id, 1 + n % 2, 1, id, now(), 1 from seed where n % 2 = 1;
+insert into tracking_events (tenant_id, notification_id, retention, id, kind, at, client, link, target)
+  select t, id, 1 + n % 2, id, 2, now(), 1, 1, 'x' from seed where n % 2 = 0;
 insert into notification_dedupe (tenant_id, dedupe_key, recipient_id, channel, notification_id, kept_until)
   select t, 'api:' || n, id, 1, id, now() from seed where n % 4 = 0;
 insert into idempotency_keys (tenant_id, key, route, fingerprint)
@@ -119,6 +121,10 @@ def statements(one: dict[str, Any], tenant: str) -> Iterator[tuple[str, str, lis
     yield "audit", "page_of_entries", [tenant, None, 21]
     yield "tenants", "page_of_keys", [tenant, None, 21]
     yield "mailbox", "page_of_letters", [tenant, None, 21]
+    yield "tracking", "of_notification", [tenant, one["id"], 500]
+    yield "news_subjects", "link_targets", [tenant, ids, min(ids), max(ids)]
+    event = [[uuid4()], ids[:1], [1], [NOW], [1], [0], [None], [None], [1]]
+    yield "tracking", "add", [tenant, ids, min(ids), max(ids), *event]
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
