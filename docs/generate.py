@@ -22,6 +22,7 @@ _HEADINGS = {
     "crew": "Several workers",
     "worker": "The worker",
     "relay": "Webhooks and brokers",
+    "alerts": "Alerts",
     "log": "Logs",
     "client": "The command line",
 }
