@@ -100,7 +100,7 @@ CORNERS = (
 )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_ed25519_is_verified_by_others(pairs: dict[Algorithm, KeyPair], seed: int) -> None:
     chance, signer = Random(seed), signer_of(pairs, Algorithm.ED25519)
     for message in (*CORNERS, *(a_message(chance) for _ in range(700))):
@@ -109,7 +109,7 @@ def test_ed25519_is_verified_by_others(pairs: dict[Algorithm, KeyPair], seed: in
 
 def test_both_are_verified_by_others(pairs: dict[Algorithm, KeyPair]) -> None:
     chance, signer = Random(5), signer_of(pairs, Algorithm.RSA, Algorithm.ED25519)
-    for message in (*CORNERS, *(a_message(chance) for _ in range(300))):
+    for message in (*CORNERS, *(a_message(chance) for _ in range(200))):
         signed = signer.sign(message, NOW) + message
         assert signed.count(b"DKIM-Signature:") == 2
         assert verified(pairs, signed, 0), message
