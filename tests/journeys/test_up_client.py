@@ -1,5 +1,6 @@
 """The typed client over every route of a real server: each answer is read, and no route is left out."""
 
+import asyncio
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -12,6 +13,7 @@ from waypost.client.wish_answers import Limits, MarketingCap, Rate
 
 # What an operator does once, by curl or in the console. The recipient's own routes belong to the client in the browser.
 NOT_YET_IN_THE_CLIENT: set[tuple[str, str]] = set()
+SUBJECTS = {"Yes", "s", "Drill", "Test: an alert of Waypost"}
 OPEN_TO_ALL = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json")}
 
 
@@ -41,8 +43,9 @@ async def test_every_route_has_a_call_and_every_call_reads_its_answer(up) -> Non
         await _try_out_accounts(client)
         await _prove_domains(client)
         await _be_told(client)
+        await _operate(client)
         await _post(client)
-        assert {mail.subject async for mail in client.mailbox.list(page_size=1)} <= {"Yes", "s"}
+        assert {mail.subject async for mail in client.mailbox.list(page_size=1)} <= SUBJECTS
         with pytest.raises(ApiError):
             await client.mailbox.raw("mbx_none")
     async with httpx.AsyncClient(trust_env=False) as http:
@@ -177,6 +180,44 @@ async def _be_told(client: Client) -> None:
     replay = await client.webhooks.replay(made.id, since=datetime.now(UTC) - timedelta(minutes=5))
     assert [one.id for one in await client.webhooks.replays(made.id)] == [replay.id]
     await client.webhooks.delete(made.id)
+
+
+async def _operate(client: Client) -> None:
+    """With a real worker: what is paused waits, however long; what is resumed goes out at once."""
+    paused = await client.pauses.create("tenant", reason="a drill")
+    assert [one.id for one in await client.pauses.list()] == [paused.id]
+    sent = await client.notifications.send(
+        Message(
+            to={"id": "driller", "email": "driller@example.com"},
+            content={"subject": "Drill", "text": "t"},
+            category="transactional",
+        )
+    )
+    waiting = sent.notifications[0].id
+    # Two seconds and more by the server's own clock, in which a worker that did not know would have sent it.
+    begun = (await client.queue()).at
+    while (standing := await client.queue()).at < begun + timedelta(seconds=3):  # noqa: ASYNC110 - over HTTP
+        await asyncio.sleep(0.2)
+    assert (await client.notifications.get(waiting)).status == "queued"
+    assert [lane.paused for lane in standing.lanes if lane.waiting] == [True]
+    await client.pauses.resume(paused.id)
+    async with asyncio.timeout(60):
+        while (await client.notifications.get(waiting)).status != "dispatched":  # noqa: ASYNC110 - over HTTP
+            await asyncio.sleep(0.1)
+    assert [one async for one in client.dead_letters.list()] == []
+    assert (await client.dead_letters.redrive()).redriven == 0
+    made = await client.alerts.add_target(email="ops@example.com")
+    assert (await client.alerts.target(made.id)).status == "enabled"
+    await client.alerts.test_target(made.id)
+    await client.alerts.change_target(made.id, description="on call")
+    assert [one.description for one in await client.alerts.targets()] == ["on call"]
+    async with asyncio.timeout(60):
+        while (await client.alerts.target(made.id)).last_told_at is None:  # noqa: ASYNC110 - over HTTP
+            await asyncio.sleep(0.2)
+    await client.alerts.remove_target(made.id)
+    assert [one async for one in client.alerts.list(is_open=True)] == []
+    with pytest.raises(ApiError):
+        await client.alerts.get("alr_none")
 
 
 async def _post(client: Client) -> None:

@@ -293,8 +293,8 @@ async def test_what_only_a_paused_account_could_send_waits_for_it(office: Any, d
     """The room that was reserved on the account names it; whoever goes another way goes on."""
     account = mint(office.clock)
     await office.admin.execute(
-        "insert into sender_accounts (tenant_id, id, kind, name, from_address, batch_size, delay_ms, connection, status,"
-        " status_at, created_at, updated_at)"
+        "insert into sender_accounts (tenant_id, id, kind, name, from_address, batch_size, delay_ms, connection,"
+        " status, status_at, created_at, updated_at)"
         " values ('acme', $1, 'smtp', 'n', 'a@example.com', 1, 0, '{}', 'active', now(), now(), now())",
         account,
     )
