@@ -69,8 +69,9 @@ def test_a_key_that_cannot_sign_is_refused_at_the_door(vendors, account, key_fil
 
 async def test_a_key_that_cannot_sign_sends_nothing(google, vendors, account, key_file, noted, letter) -> None:
     """Should one lie in the store all the same."""
-    pem = key_file["private_key"]
-    faulty = replace(account, secret=json.dumps(key_file | {"private_key": pem[:200] + "A" * 64 + pem[264:]}))
+    lines = key_file["private_key"].splitlines()
+    pem = "\n".join([*lines[:5], "A" * 64, *lines[6:]])
+    faulty = replace(account, secret=json.dumps(key_file | {"private_key": pem}))
     sender, wire = vendors.open(faulty, trusted=False), noted()
     outcomes = await sender.send([letter(), letter()], wire)
     assert {outcome.reason for outcome in outcomes} == {OutcomeReason.AUTHENTICATION}
