@@ -7,6 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from waypost.adapters.postgres.queries import load
 from waypost.kernel.ids import mint
 from waypost.senders.capacity import Rule
 from waypost.senders.model import AccountStatus, Stage, Tally
@@ -187,3 +188,27 @@ async def test_a_worker_may_not_touch_what_is_configured(house: Any) -> None:
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         async with house.worker_work.begin("acme") as tx:
             await tx.connection.execute("update sender_accounts set daily_limit = 9 where id = $1", account.id)
+
+
+@pytest.mark.parametrize("name", ["states", "paces", "by_ids", "hold", "reserve", "settle"])
+async def test_every_statement_of_a_batch_finds_its_rows_by_index(house: Any, name: str) -> None:
+    """As the worker, under row level security, with more accounts than anybody asks for."""
+    wanted = [(await house.account(f"account {number}")).id for number in range(3)]
+    today = house.clock.now().date()
+    arguments = {
+        "states": ("acme", wanted, today),
+        "paces": ("acme", wanted, ["gmail"]),
+        "by_ids": ("acme", wanted),
+        "hold": ("acme", wanted, today),
+        "reserve": ("acme", today, wanted, [1, 1, 1], [9, 9, 9]),
+        "settle": ("acme", mint(house.clock)),
+    }[name]
+    statements = {**load("senders"), **load("sender_capacity"), "settle": _RESERVED}
+    async with house.worker_work.begin("acme") as tx:
+        rows = await tx.connection.fetch(f"explain {statements[name]}", *arguments)
+    plan = "\n".join(row[0] for row in rows)
+    assert "Index" in plan
+    assert "Seq Scan" not in plan, plan
+
+
+_RESERVED = "select * from sender_reservations r where r.tenant_id = $1 and r.batch_id = $2"
