@@ -5,7 +5,7 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from waypost.adapters.internet.server import FakeInternet
@@ -24,6 +24,7 @@ def world(clock: VirtualClock, **manners: object) -> World:
     return World(Profile(name="test", providers=(provider,)), 1, clock)
 
 
+@settings(max_examples=30)
 @given(st.integers(), st.emails())
 def test_a_fate_depends_on_seed_and_address_only(seed: int, address: str) -> None:
     fate = fate_of(seed, EVERY_KIND, address)
