@@ -11,7 +11,6 @@ ends; its tail, which holds the files and closes what the beginning opened, is t
 import binascii
 from collections.abc import Sequence
 from typing import Final
-from urllib.parse import quote
 
 from waypost.kernel.attachments import FileRef
 
@@ -23,7 +22,7 @@ _BYTES_PER_LINE: Final = 57  # 76 characters
 _COLUMNS: Final = 76
 _UNQUOTED: Final = frozenset('"\\')
 # RFC 2231 lets these stand as they are in an extended value.
-_AS_THEY_ARE: Final = "!#$&+-.^_`|~"
+_AS_THEY_ARE: Final = frozenset("!#$&+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
 def tail_of(files: Sequence[tuple[FileRef, bytes]], *, has_html: bool) -> bytes:
@@ -78,7 +77,7 @@ def file_name_parameter(name: str) -> str:
         return plain
     pieces, room = [""], _room(0)
     for character in name:
-        encoded = quote(character, safe=_AS_THEY_ARE)
+        encoded = character if character in _AS_THEY_ARE else _percent(character)
         if len(pieces[-1]) + len(encoded) > room:
             pieces.append("")
             room = _room(len(pieces) - 1)
@@ -89,6 +88,10 @@ def file_name_parameter(name: str) -> str:
     lines = [f"\r\n filename*0*=utf-8''{first}"]
     lines += [f"\r\n filename*{number}*={piece}" for number, piece in enumerate(rest, start=1)]
     return ";".join(lines)
+
+
+def _percent(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode())
 
 
 def _room(number: int) -> int:
