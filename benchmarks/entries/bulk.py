@@ -26,7 +26,7 @@ async def measure(*, quick: bool) -> Findings:
     async with installed() as house:
         bare = BareRows(house.admin, ("notifications", "queue", "notification_dedupe"))
         await bare.make()
-        with house.process("waypost.api", port=port, metrics_port=free_port()) as api:
+        with house.process("waypost.api", port=port, metrics_port=free_port(), live_port=free_port()) as api:
             await until_ready(port)
             await _send(house, port, items, "people")
             for number in range(rounds):

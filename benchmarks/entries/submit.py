@@ -45,7 +45,7 @@ async def measure(*, quick: bool) -> Findings:
     calls, rounds, at_once = (50, 1, 100) if quick else (2_000, 3, 1_000)
     port = free_port()
     async with installed() as house:
-        with house.process("waypost.api", port=port, metrics_port=free_port()) as api:
+        with house.process("waypost.api", port=port, metrics_port=free_port(), live_port=free_port()) as api:
             await until_ready(port)
             load = _Calls(house, port)
             await _flat_out(port, load.send, 50, expect=202)

@@ -33,7 +33,7 @@ async def measure(*, quick: bool) -> Findings:
     async with installed() as house:
         await house.accept(0, messages, send_at=moment_after(86_400))
         marks = await _marks(house)
-        with house.process("waypost.api", port=port, metrics_port=free_port()) as api:
+        with house.process("waypost.api", port=port, metrics_port=free_port(), live_port=free_port()) as api:
             await until_ready(port)
             bench = _Bench(house, port, api.pid)
             await bench.rate(marks.opens[:1], 50, 200)

@@ -172,7 +172,10 @@ async def test_a_step_that_breaks_time_and_again_ends_the_batch(desk: Desk) -> N
     batch = await desk.make(message=BatchMessage(template="hello", routing="no such routing"))
     for _ in range(6):
         await desk.expansion.work_off()
-        await desk.ask("update dispatch_batches set next_step_at = now() where next_step_at is not null returning id")
+        await desk.ask(
+            "update dispatch_batches set next_step_at = now() - interval '1 hour' "
+            "where next_step_at is not null returning id"
+        )
     ended = await desk.find(batch)
     assert (ended.state, ended.reason) == (BatchState.FAILED, "step_failed")
 

@@ -46,8 +46,7 @@ class Chosen:
         return Words(locale=locale, wording=wording, context=context)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Words:
+class Words(msgspec.Struct, frozen=True, kw_only=True):
     """What one person is told: the content in their locale, and all that it reads."""
 
     locale: str | None
@@ -55,8 +54,7 @@ class Words:
     context: JsonObject
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Leg:
+class Leg(msgspec.Struct, frozen=True, kw_only=True):
     """One channel of a call: what goes out on it, and when."""
 
     channel: Channel
@@ -65,8 +63,7 @@ class Leg:
     priority: Priority = Priority.NORMAL
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
     person: Resolved
     row: NotificationRow
     verdict: Verdict

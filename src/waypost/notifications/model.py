@@ -93,8 +93,7 @@ class SubmitCommand:
         return self.content or self.inline
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AcceptedNotification:
+class AcceptedNotification(msgspec.Struct, frozen=True, kw_only=True):
     id: UUID
     recipient_id: str
     """The caller's id of the recipient."""
@@ -134,8 +133,7 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, arr
     files: tuple[FileRef, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NotificationRow:
+class NotificationRow(msgspec.Struct, frozen=True, kw_only=True):
     """A notification as it is stored."""
 
     id: UUID

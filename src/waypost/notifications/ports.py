@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+import msgspec
+
 from waypost.kernel.errors import Refused
 from waypost.kernel.tenancy import Scope
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
@@ -46,8 +48,7 @@ class TimelineNote:
     detail: Mapping[str, object]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True, kw_only=True):
     """What is sent once: the recipient of a row under this key on this channel."""
 
     key: str
@@ -55,8 +56,7 @@ class Place:
     kept_until: datetime | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WantedRow:
+class WantedRow(msgspec.Struct, frozen=True, kw_only=True):
     """A notification that is stored unless its place is taken."""
 
     row: NotificationRow

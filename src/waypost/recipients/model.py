@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from waypost.kernel.address import Address
@@ -104,8 +105,7 @@ class StoredAddress:
     updated_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
+class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Someone whom a look found, by an id that was asked for, by an address, or both."""
 
     row: StoredRecipient
@@ -130,8 +130,7 @@ class Person:
         return next((address for address in self.addresses if address.channel is channel), None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Resolved:
+class Resolved(msgspec.Struct, frozen=True, kw_only=True):
     """Someone a message goes to, with all that making the message needs."""
 
     recipient_id: UUID
@@ -140,13 +139,16 @@ class Resolved:
     """Where in `to` this recipient was first named. Later mentions of the same one collapse into it."""
     address_id: UUID | None
     address: Address | None
-    address_hash: str | None = field(repr=False)
+    address_hash: str | None
     address_status: AddressStatus | None
     key: DataKey
-    wrapped_key: bytes = field(repr=False)
-    attributes: JsonObject = field(repr=False)
+    wrapped_key: bytes
+    attributes: JsonObject
     locale: str | None
     timezone: str | None
+
+    def __repr__(self) -> str:
+        return f"Resolved(recipient_id={self.recipient_id!r}, position={self.position})"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
