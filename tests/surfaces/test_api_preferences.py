@@ -46,14 +46,15 @@ async def test_preferences_merge_field_by_field(acme: Any) -> None:
     quiet = {"start": "22:00", "end": "07:00"}
     said = {"quiet_hours": quiet, "channels": {"email": {"enabled": True, "topics": {"newsletter": True}}}}
     first = await acme.ok("PUT", path, said)
-    assert first["channels"] == {"email": {"enabled": True, "categories": {}, "topics": {"newsletter": True}}}
+    chosen = {"enabled": True, "categories": {}, "topics": {"newsletter": True}, "tracking": None}
+    assert first["channels"] == {"email": chosen}
     second = await acme.ok("PUT", path, {"channels": {"email": {"categories": {"marketing": False}}}})
     assert second["quiet_hours"] == quiet
     assert second["channels"]["email"]["topics"] == {"newsletter": True}
     assert second["version"] == 2
     third = await acme.ok("PUT", path, {"quiet_hours": None, "channels": {"email": {"topics": {"newsletter": None}}}})
     assert third["quiet_hours"] is None
-    assert third["channels"]["email"] == {"enabled": True, "categories": {"marketing": False}, "topics": {}}
+    assert third["channels"]["email"] == {**chosen, "categories": {"marketing": False}, "topics": {}}
     assert (await acme.ok("PUT", path, {"channels": {"email": None}}))["channels"] == {}
 
 

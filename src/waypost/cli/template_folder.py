@@ -108,7 +108,7 @@ def _files(entry: Entry) -> Iterator[tuple[str, str]]:
         "profile": written["profile"],
         "layout": written["layout"],
         "fallback_chain": written["fallback_chain"],
-        "tracking": written["tracking"],
+        "tracking": written.get("tracking", {}),
         "locales": {},
     }
     for tag, source in written["locales"].items():
