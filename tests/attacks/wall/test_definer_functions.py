@@ -303,6 +303,8 @@ ODD: dict[str, list[Any]] = {
 }
 # What each may tell of another tenant at most, however it is asked: nothing that is not named here.
 PROMISED = {
+    "domain_is_taken": {"domain_is_taken"},
+    "due_domains": {"tenant_id", "id"},
     "tenant_directory": {"id", "name", "mode", "status", "settings", "version", "created_at", "updated_at"},
     "api_key_owner": {"tenant_id", "key_id", "scopes", "expires_at", "revoked_at", "tenant_status", "tenant_mode"},
     "tenant_of_notification": {"tenant_of_notification"},
