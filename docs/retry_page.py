@@ -16,8 +16,8 @@ What a mail server says decides whether a message is tried again, fails, and wha
 words are kept with the attempt, sealed, and shown by `GET /v1/notifications/{id}/timeline`.
 
 - **4xx**: later. The waits grow, so that failures do not return together: each is anything up to
-  {steps}, the last for ever after. A server that asks for a pause (`try again in 60 seconds`, `Retry-After`) gets it. Nothing is
-  tried after its `expires_at`: then it ends as `expired`, with the last reason.
+  {steps}, the last for ever after. A server that asks for a pause (`try again in 60 seconds`, `Retry-After`) gets it.
+  Nothing is tried after its `expires_at`: then it ends as `expired`, with the last reason.
 - **5xx**: never; it ends as `failed` with the reason. Where only the way in is refused (a login, encryption), the
   message waits for that to be mended, as for a 4xx.
 - **421** ends the session, not the message. When a server ends three sessions in a row over their first message, what

@@ -168,6 +168,7 @@ HOOK = {"url": "https://8.8.8.8/hooks", "events": ["notification.*"]}
 AN_HOUR_AGO = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
 GRANTED = {"topic": "news", "channel": "email", "state": "granted", "source": "signup", "text_version": "1"}
 
+
 async def _pause(acme: Any) -> str:
     return (await acme.ok("POST", "/v1/pauses", {"scope": "channel", "id": "sms"}))["id"]
 

@@ -17,7 +17,8 @@ ULID = "01KF0M7Q8Z6Y5X4W3V2T1S0R9Q"
 PREFIXES = {"notifications": "ntf", "requests": "req", "api-keys": "key", "suppressions": "sup", "mailbox": "mbx",
             "jobs": "job", "imports": "job", "exports": "job",
             "sender-accounts": "acc", "domains": "dom",
-            "webhook-endpoints": "whe", "pauses": "pau", "alerts": "alr", "alert-targets": "alt", "triggers": "trg", "timers": "tmr", "events": "evf"}  # fmt: skip
+            "webhook-endpoints": "whe", "pauses": "pau", "alerts": "alr", "alert-targets": "alt",
+            "triggers": "trg", "timers": "tmr", "events": "evf"}  # fmt: skip
 SAMPLES = {
     "delivery_id": f"whd_{ULID}", "key": "order-paid", "channel": "email", "semver": "1.0.0",
     "address_id": f"adr_{ULID}", "tag": "vip", "inbox": "main", "post": f"pst_{ULID}",

@@ -41,9 +41,7 @@ _ENTRIES: Final = (
     Entry(label="Mailbox", path="/mailbox", icon="tray", permission=Permission.MAILBOX_READ, group="Sending"),
     Entry(label="Senders", path="/senders", icon="send", permission=Permission.SENDERS_READ, group="Sending"),
     Entry(label="Domains", path="/domains", icon="house", permission=Permission.DOMAINS_READ, group="Sending"),
-    Entry(
-        label="Operations", path="/operations", icon="pulse", permission=Permission.OPERATIONS_READ, group="Sending"
-    ),
+    Entry(label="Operations", path="/operations", icon="pulse", permission=Permission.OPERATIONS_READ, group="Sending"),
     Entry(label="Webhooks", path="/webhooks", icon="bell", permission=Permission.WEBHOOKS_READ, group="Access"),
     Entry(label="API keys", path="/keys", icon="key", permission=Permission.KEYS_MANAGE, group="Access"),
     Entry(label="Audit", path="/audit", icon="book", permission=Permission.AUDIT_READ, group="Access"),

@@ -33,8 +33,8 @@ class SenderIdentity:
         luggage: Luggage | None = None,
         mailbox: str | None = None,
     ) -> MailHead:
-        """Where a message can be unsubscribed from, our headers about that take the place of the caller's; how complaints
-        are counted is the caller's own affair."""
+        """Where a message can be unsubscribed from, our headers about that take the place of the caller's; how
+        complaints are counted is the caller's own affair."""
         own = payload.headers
         if list_headers and own:
             if any(name.lower() == FEEDBACK.lower() for name, _ in own):

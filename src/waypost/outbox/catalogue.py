@@ -205,9 +205,7 @@ def _domain(word: str, sentence: str, failed: Sequence[str] = ()) -> EventType:
         "failed": list(failed),
         "failing_since": "2026-01-15T12:00:00Z" if failed else None,
     }
-    return EventType(
-        name=f"domain.{word}", subject=Subject.DOMAIN, sentence=sentence, data=DomainData, example=example
-    )
+    return EventType(name=f"domain.{word}", subject=Subject.DOMAIN, sentence=sentence, data=DomainData, example=example)
 
 
 def _notification(word: str, sentence: str, reason: str | None = None) -> EventType:

@@ -123,7 +123,17 @@ def test_what_could_end_a_line_is_refused_everywhere(mark: str, place: str) -> N
 
 @pytest.mark.parametrize(
     "address",
-    ["jos\u00ade@example.com", "é@b@example.com", "é é@example.com", "a@bücher.example", "no-at", "a b@example.com", "a@b@example.com", "a,b@example.com", ""],
+    [
+        "jos\u00ade@example.com",
+        "é@b@example.com",
+        "é é@example.com",
+        "a@bücher.example",
+        "no-at",
+        "a b@example.com",
+        "a@b@example.com",
+        "a,b@example.com",
+        "",
+    ],
 )
 def test_what_is_not_an_address_is_refused(address: str) -> None:
     for mailbox in (address, f"Name <{address}>"):

@@ -115,9 +115,7 @@ def _chosen(said: _Choice) -> ChannelChoice:
     categories: dict[Category, bool] = {
         CATEGORIES[word]: on for word, on in said.categories.items() if word in CATEGORIES
     }
-    return ChannelChoice(
-        enabled=said.enabled, categories=categories, topics=said.topics, tracking=said.tracking
-    )
+    return ChannelChoice(enabled=said.enabled, categories=categories, topics=said.topics, tracking=said.tracking)
 
 
 def _by_channel(switches: Mapping[str, bool]) -> dict[Channel, bool]:

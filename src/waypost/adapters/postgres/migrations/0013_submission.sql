@@ -1,4 +1,0 @@
--- oldest_code: 1
--- To be written.
-
-do $$ begin end $$;
