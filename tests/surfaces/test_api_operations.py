@@ -52,12 +52,24 @@ async def test_what_cannot_be_paused_is_named(acme: Any) -> None:
         {"scope": "channel", "id": "pigeon"},
         {"scope": "category"},
         {"scope": "broadcast", "id": "dbt_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q"},
-        {"scope": "account", "id": "snd_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q"},
+        {"scope": "account", "id": "acc_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q"},
         {"scope": "tenant", "id": "somebody-else"},
     ):
         refused = await acme("POST", "/v1/pauses", body)
         assert refused.status_code == 422
         assert refused.json()["errors"][0]["pointer"] == "/id"
+
+
+async def test_a_sender_account_is_paused_by_its_own_id(acme: Any) -> None:
+    account = {
+        "name": "Relay", "kind": "smtp", "host": "smtp.example.com", "tls": "required", "auth": "plain",
+        "username": "u", "secret": "hush", "from_address": "news@example.com",
+    }  # fmt: skip
+    made = await acme.ok("POST", "/v1/sender-accounts", account)
+    paused = await acme.ok("POST", "/v1/pauses", {"scope": "account", "id": made["id"]})
+    assert paused["subject"] == made["id"]
+    assert [one["subject"] for one in (await acme.ok("GET", "/v1/pauses"))["items"]] == [made["id"]]
+    await acme.ok("DELETE", f"/v1/pauses/{paused['id']}")
 
 
 async def test_dead_letters_are_listed_in_plain_words_and_sent_again(acme: Any, admin: asyncpg.Connection) -> None:

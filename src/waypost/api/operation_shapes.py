@@ -31,7 +31,7 @@ class NewPause(Shape):
             str,
             Meta(
                 max_length=128,
-                description="A channel, a category, `snd_…`, `dbt_…`; for the scope `tenant` the tenant's id, or "
+                description="A channel, a category, `acc_…`, `dbt_…`; for the scope `tenant` the tenant's id, or "
                 "nothing for your own.",
                 examples=["email"],
             ),

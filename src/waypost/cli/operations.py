@@ -26,7 +26,7 @@ def pause(
         str | None, typer.Argument(metavar="SCOPE", help="tenant, channel, account, broadcast or category.")
     ] = None,
     subject: Annotated[
-        str | None, typer.Argument(metavar="ID", help="Which one: email, marketing, snd_…, dbt_…; nothing for tenant.")
+        str | None, typer.Argument(metavar="ID", help="Which one: email, marketing, acc_…, dbt_…; nothing for tenant.")
     ] = None,
     reason: Annotated[str, typer.Option(help="For people.")] = "",
     tenant: _Tenant = None,

@@ -17,7 +17,7 @@ from waypost.tenants.audit import OPERATOR, Audit
 MOST_PAUSES: Final = 1_000
 LONGEST_REASON: Final = 500
 MOVED_AT_ONCE: Final = 5_000
-_PREFIXES: Final = {PauseScope.ACCOUNT: "snd", PauseScope.BROADCAST: "dbt"}
+_PREFIXES: Final = {PauseScope.ACCOUNT: "acc", PauseScope.BROADCAST: "dbt"}
 
 
 class PauseStore(Protocol):
