@@ -58,7 +58,7 @@ async def test_an_administrator_who_is_no_superuser_provisions_and_everything_wo
     assert await api.fetchval("select count(*) from tenants") == 1
     assert [row["id"] for row in await api.fetch("select * from tenant_directory(null, 10, null)")] == ["acme"]
     worker = await asyncpg.connect(for_role(admin_dsn, WORKER, PASSWORDS[WORKER]))
-    assert len(await worker.fetch("select * from waypost.ensure_partitions(1)")) == 14
+    assert len(await worker.fetch("select * from waypost.ensure_partitions(1)")) == 18
     assert await worker.fetch("select * from waypost.tenants") == []
     assert not await worker.fetchval("select rolbypassrls from pg_roles where rolname = $1", DBA)
     await api.close()

@@ -13,7 +13,11 @@ SUSPICIOUS = re.compile(
 )
 # Fields of requests that name a place to connect to. Each must be listed with the test that proves its guard.
 SHOWN_ONLY = {"cta_url": "a link that people click; nothing of ours calls it"}
-GUARDED: dict[str, str] = {"url": "test_webhooks_to_private_places_are_refused_and_never_called"}
+GUARDED: dict[str, str] = {
+    "url": "test_webhooks_to_private_places_are_refused_and_never_called",
+    "host": "test_mail_servers_in_private_places_are_refused_and_never_called",
+    "port": "the same",
+}
 
 
 def places(host_port: int) -> list[str]:
@@ -81,4 +85,24 @@ def test_webhooks_to_private_places_are_refused_and_never_called(fortress: Any, 
             assert refused.json()["errors"][0]["pointer"] == "/url"
             assert place.split("/")[2] not in refused.text, "a refusal never repeats the value"
     assert caller.all("/v1/webhook-endpoints") == []
+    assert listener.calls == []
+
+
+def test_mail_servers_in_private_places_are_refused_and_never_called(fortress: Any, listener: Any) -> None:
+    """A name may lead anywhere tomorrow, so an account is judged when it is tried, and each time it connects."""
+    caller = fortress.tenant("ssrf-mail")
+    fortress.prove(caller, "ssrf-mail.example")
+    for number, place in enumerate(places(listener.port)):
+        host = place.split("/")[2].rpartition(":")[0].strip("[]")
+        body = {
+            "kind": "smtp", "name": f"Relay {number}", "host": host, "port": listener.port, "tls": "off",
+            "auth": "none",
+            "from_address": f"a{number}@ssrf-mail.example",
+        }  # fmt: skip
+        made = caller("POST", "/v1/sender-accounts", body)
+        if made.status_code == 422:
+            assert made.json()["errors"][0]["pointer"] in ("/host", "/tls"), (place, made.text)
+            continue
+        tried = caller.ok("POST", f"/v1/sender-accounts/{made.json()['id']}/test")
+        assert tried["ok"] is False, place
     assert listener.calls == []
