@@ -7,14 +7,12 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from prometheus_client import CollectorRegistry
 from redis.asyncio import Redis
-from tests.peers import free_port, redis_command, running
 
 from waypost.api.app import create_app
 from waypost.api.live.app import LiveApp, live_app
@@ -240,23 +238,6 @@ async def test_by_redis_those_processes_hear_where_somebody_is_connected(
             for stream in (here, there):
                 assert {(await stream.until("message"))["title"] for _ in range(2)} == {"Jane's", "Everyone's"}
         await _until(lambda: redis.exists(route), lambda there: not there)
-
-
-async def test_a_redis_that_went_away_costs_time_only(
-    app: Any, acme: Any, token: str, serving: Serving, tmp_path: Path
-) -> None:
-    port = free_port()
-    settings = replace(app.settings, fanout=Secret(f"redis://127.0.0.1:{port}/0"))
-    async with open_app(settings) as fanned:
-        live = live_app(fanned, LiveMetrics(CollectorRegistry()))
-        try:
-            async with serving(live, websockets=True) as at, follow(at, token) as stream:
-                await stream.until("counts")
-                await post(acme, "While it was away", "jane")
-                async with running(redis_command(tmp_path, port), port):
-                    assert (await stream.until("message"))["title"] == "While it was away"
-        finally:
-            await live.close()
 
 
 async def test_no_more_streams_than_there_is_room_for(app: Any, acme: Any, token: str, serving: Serving) -> None:

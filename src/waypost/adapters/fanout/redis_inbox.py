@@ -6,7 +6,7 @@ while, which costs a message to nobody.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Final, cast
 from uuid import UUID, uuid4
@@ -118,11 +118,7 @@ class RedisInboxEar:
                 await pubsub.subscribe(_EVERYONE, channel_of(self._process))
                 await self._confirm(client, list(self._streams))
             heard(Ringing(is_gap=True))
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._keep_confirming(client, heard))
-                group.create_task(_hear(pubsub, heard))
-        except BaseExceptionGroup as group_of_failures:
-            raise group_of_failures.exceptions[0] from group_of_failures
+            await _first_failure(self._keep_confirming(client, heard), _hear(pubsub, heard))
         finally:
             with suppress(*_failures()):
                 await pubsub.aclose()
@@ -164,6 +160,19 @@ class RedisInboxEar:
                 noting.srem(route, self._process)
         async with asyncio.timeout(_PATIENCE):
             await noting.execute()
+
+
+async def _first_failure(*endless: Coroutine[Any, Any, None]) -> None:
+    """Not a group of tasks: one that fails while it is cancelled tells of the failure, and the cancelling is lost."""
+    tasks = [asyncio.create_task(one) for one in endless]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for one in done:
+            one.result()
+    finally:
+        for one in tasks:
+            one.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _hear(pubsub: Any, heard: Callable[[Ringing], None]) -> None:
