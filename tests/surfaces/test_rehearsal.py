@@ -1,15 +1,38 @@
 """Whole rehearsals: the real worker on a scratch database, a fake Internet, and a clock that moves by itself."""
 
 import json
+import logging
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import structlog
 from typer.testing import CliRunner
 
 from waypost.cli.main import app
 from waypost.testing import Rehearse, rehearsal
 
 __all__ = ["rehearsal"]
+
+
+@pytest.fixture(autouse=True)
+def own_logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A command sets up the log of its whole process; here that process is everybody's."""
+    before, root, configure = structlog.get_config(), logging.getLogger(), structlog.configure
+    handlers, level = list(root.handlers), root.level
+    levels = {name: logging.getLogger(name).level for name in ("asyncpg", "asyncio")}
+
+    def configure_for_now(**settings: Any) -> None:
+        configure(**{**settings, "cache_logger_on_first_use": False})
+
+    monkeypatch.setattr(structlog, "configure", configure_for_now)
+    yield
+    configure(**before)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    for name, its in levels.items():
+        logging.getLogger(name).setLevel(its)
 
 
 async def test_greylisted_people_are_all_reached(rehearsal: Rehearse) -> None:

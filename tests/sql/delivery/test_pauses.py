@@ -299,7 +299,7 @@ async def test_what_only_a_paused_account_could_send_waits_for_it(office: Any, d
         account,
     )
     ids = await office.submit(2)
-    pause = await desk.pause(PauseScope.ACCOUNT, show("snd", account))
+    pause = await desk.pause(PauseScope.ACCOUNT, show("acc", account))
     await desk.book.read()
     assert desk.book.is_paused(account)
     worker = await office.worker()
@@ -396,7 +396,7 @@ async def test_what_cannot_be_paused_is_refused(office: Any, desk: Desk) -> None
         (PauseScope.CATEGORY, None),
         (PauseScope.BROADCAST, show("dbt", theirs)),
         (PauseScope.BROADCAST, "nonsense"),
-        (PauseScope.ACCOUNT, show("snd", uuid4())),
+        (PauseScope.ACCOUNT, show("acc", uuid4())),
     ):
         with pytest.raises(Refused):
             await desk.pause(kind, subject)
