@@ -51,7 +51,7 @@ BREAKS = {
         "drop index broken",
     ),
     "a cast": (
-        "alter table recipients add column broken integer generated always as (case when external_id like 'hush-%'"
+        "alter table recipients add column broken integer generated always as (case when external_id like 'hush-3-%'"
         " then external_id::integer end) stored",
         "alter table recipients drop column broken",
     ),

@@ -44,6 +44,7 @@ async def keepers() -> AsyncIterator[list[asyncio.Task[None]]]:
     yield tasks
     for task in tasks:
         task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def test_a_killed_child_comes_back(tmp_path: Path, keepers: list[asyncio.Task[None]], capfd) -> None:
