@@ -3,12 +3,16 @@
 It must be opened in a process without threads or loop, so each test runs in an interpreter of its own.
 """
 
+import asyncio
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from waypost.cli.supervisor.nursery import Nursery
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere interpreters are started afresh")
 
@@ -80,6 +84,18 @@ print(await born.wait())
     )
     assert done.stdout.strip() == code
     assert ("RuntimeError: broken" in done.stderr) == (then == "break")
+
+
+async def test_a_child_that_dies_before_its_birth_was_heard_of_has_ended_too() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        nursery = Nursery(ours)
+        theirs.send(b'{"pid": 7}')
+        theirs.send(b'{"pid": 7, "code": 78}')
+        nursery.listen()
+        born = await asyncio.wait_for(nursery.spawn("any", {}), 30)
+        assert await asyncio.wait_for(born.wait(), 30) == 78
+        asyncio.get_running_loop().remove_reader(ours)
 
 
 def test_a_killed_child_is_told_by_its_signal_and_the_next_one_starts(tmp_path: Path) -> None:

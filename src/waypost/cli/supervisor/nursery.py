@@ -62,6 +62,8 @@ class Nursery:
         self._channel.settimeout(0)
         self._births: asyncio.Queue[int] = asyncio.Queue()
         self._alive: dict[int, Born] = {}
+        self._early_deaths: dict[int, int] = {}
+        """Heard of together with the birth, before whoever asked for the child has got it."""
         self._turn = asyncio.Lock()
 
     def listen(self) -> None:
@@ -82,15 +84,23 @@ class Nursery:
         if pid == _GONE:
             os.close(ours)
             raise Unavailable("The process that starts the others is gone. Run `waypost up` again.")
-        self._alive[pid] = Born(pid, ours)
-        return self._alive[pid]
+        born = self._alive[pid] = Born(pid, ours)
+        if (code := self._early_deaths.pop(pid, None)) is not None:
+            self._bury(pid, code)
+        return born
+
+    def _bury(self, pid: int, code: int) -> None:
+        if (born := self._alive.pop(pid, None)) is None:
+            self._early_deaths[pid] = code
+        else:
+            born.has_ended(code)
 
     def _hear(self) -> None:
         with suppress(BlockingIOError):
             while said := self._channel.recv(_LONGEST_ORDER):
                 news: dict[str, int] = json.loads(said)
                 if "code" in news:
-                    self._alive.pop(news["pid"]).has_ended(news["code"])
+                    self._bury(news["pid"], news["code"])
                 else:
                     self._births.put_nowait(news["pid"])
             # Nobody can tell any more how its children fare: take them for dead, and end them if they are not.
