@@ -62,6 +62,11 @@ def is_wire_safe(message: bytes) -> bool:
     return message.endswith(b"\r\n") and not message.startswith(b".") and _DOT_AFTER_BREAK.search(message) is None
 
 
+def is_reserved(name: str) -> bool:
+    """In lower case. Ours to write, or true only of the way that a message has gone so far."""
+    return name in _RESERVED or name.startswith(_RESERVED_FAMILIES)
+
+
 def check_headers(headers: Sequence[tuple[str, str]], *, pointer: str) -> Iterator[FieldError]:
     """What is wrong with a caller's own headers, each by its place below `pointer`."""
     if len(headers) > MOST_HEADERS:
@@ -84,7 +89,7 @@ def _fault_of_name(name: str) -> tuple[str, str] | None:
             f"A header's name has 1 to {LONGEST_HEADER_NAME} printable ASCII characters, no space, no colon and no dot "
             "at its start."
         )
-    if name in _RESERVED or name.startswith(_RESERVED_FAMILIES):
+    if is_reserved(name):
         return "header_reserved", "This header is written by Waypost or on the way; it cannot be set by a call."
     return None
 

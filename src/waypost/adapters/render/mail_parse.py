@@ -15,6 +15,7 @@ from email.utils import getaddresses
 from typing import Final, cast
 
 from waypost.adapters.render.mail_charsets import decode, load_charsets
+from waypost.channels.rules import is_reserved
 from waypost.submission.model import CONTROL, Enclosure, ReadMail, UnreadMail
 
 _LONGEST_HEAD: Final = 128 * 1024
@@ -24,32 +25,6 @@ _MOST_PARTS: Final = 100
 _DEEPEST: Final = 10
 _LONGEST_NAME: Final = 200
 
-# Written anew for every recipient, or true only of the way the mail has gone so far.
-_OWN: Final = frozenset(
-    {
-        "apparently-to",
-        "authentication-results",
-        "auto-submitted",
-        "bcc",
-        "cc",
-        "date",
-        "delivered-to",
-        "dkim-signature",
-        "domainkey-signature",
-        "envelope-to",
-        "from",
-        "message-id",
-        "received",
-        "received-spf",
-        "reply-to",
-        "return-path",
-        "sender",
-        "subject",
-        "to",
-        "x-original-to",
-    }
-)
-_OWN_FAMILIES: Final = ("arc-", "content-", "mime-", "resent-", CONTROL)
 _FOLD: Final = re.compile(r"\r?\n[ \t]*")
 _CONTROL_CHARACTERS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 _PLAIN_NAME: Final = re.compile(r"[^<>\"\\,;:@()\[\]]+\Z")
@@ -113,7 +88,7 @@ def _read(content: bytes) -> ReadMail:
 
 def _is_callers(name: str, value: str) -> bool:
     known = name.lower()
-    return known not in _OWN and not known.startswith(_OWN_FAMILIES) and bool(value.strip())
+    return not is_reserved(known) and bool(value.strip())
 
 
 class _Bodies:
