@@ -1,6 +1,5 @@
 """Sender accounts over SMTP: every way to enter, the guard before every server, and servers that mean no good."""
 
-import asyncio
 import json
 import ssl
 from base64 import b64decode, b64encode
@@ -370,40 +369,6 @@ async def test_an_unsound_account_is_not_tried(open_account) -> None:
     assert (trial.ok, trial.reason) == (False, None)
 
 
-@pytest.mark.parametrize(
-    ("change", "pointer"),
-    [
-        ({"host": ""}, "/host"),
-        ({"host": "smtp://x.example"}, "/host"),
-        ({"host": "x y"}, "/host"),
-        ({"host": "a." * 200}, "/host"),
-        ({"port": -1}, "/port"),
-        ({"port": 70_000}, "/port"),
-        ({"helo_name": "nodots"}, "/helo_name"),
-        ({"helo_name": "a.b\r\nQUIT"}, "/helo_name"),
-        ({"username": "x"}, "/username"),
-        ({"secret": "x"}, "/secret"),
-        ({"subject": "a@b.c"}, "/subject"),
-        ({"auth": AuthMode.PLAIN, "secret": "x"}, "/username"),
-        ({"auth": AuthMode.PLAIN, "username": "x"}, "/secret"),
-        ({"auth": AuthMode.PLAIN, "username": "x\0", "secret": "x"}, "/username"),
-        ({"auth": AuthMode.PLAIN, "username": "x", "secret": "x\r\n"}, "/secret"),
-        ({"auth": AuthMode.PLAIN, "username": "x", "secret": "x", "subject": "a@b.c"}, "/subject"),
-        ({"auth": AuthMode.XOAUTH2, "username": "x", "secret": "{}"}, "/secret"),
-        ({"max_connections": 101}, "/max_connections"),
-        ({"messages_per_connection": 10_001}, "/messages_per_connection"),
-    ],
-)
-def test_each_fault_is_named_by_its_field(change: dict[str, object], pointer: str) -> None:
-    connection = AccountConnection(**{"kind": AccountKind.SMTP, "host": "smtp.example.com"} | change)
-    assert [fault.pointer for fault in faults_of(connection, pointer="/smtp")] == [f"/smtp{pointer}"]
-
-
-@pytest.mark.parametrize("host", ["smtp.example.com", "localhost", "192.0.2.1", "2001:db8::1", "xn--bcher-kva.example"])
-def test_hosts_that_can_be(host: str) -> None:
-    assert list(faults_of(AccountConnection(kind=AccountKind.SMTP, host=host))) == []
-
-
 async def test_postfix_takes_what_we_send(open_account, mail, wire) -> None:
     """Its load generator's other half: pipelining, many connections, nothing kept."""
     from benchmarks.sinks import running_sink
@@ -415,75 +380,3 @@ async def test_postfix_takes_what_we_send(open_account, mail, wire) -> None:
         assert {outcome.kind for outcome in outcomes} == {ACCEPTED}
         assert wire.went == set(range(500))
         await sender.close()
-
-
-async def test_greylisting_puts_off_and_the_second_time_is_good(peer, sender_to, mail, noted) -> None:
-    known = set[str]()
-
-    def greylist(line: str) -> bytes:
-        if line in known:
-            return b"250 ok\r\n"
-        known.add(line)
-        return b"451 4.7.1 Greylisted, try again in 60 seconds\r\n"
-
-    peer.replies["RCPT"] = greylist
-    sender = sender_to(peer.port, connections=2)
-    first = await sender.send([mail(number) for number in range(10)], noted())
-    assert {(one.kind, one.reason, one.retry_after) for one in first} == {(DEFERRED, OutcomeReason.SLOW_DOWN, 60)}
-    second = await sender.send([mail(number) for number in range(10)], noted())
-    assert {one.kind for one in second} == {ACCEPTED}
-
-
-@pytest.mark.parametrize("verb", ["MAIL", "RCPT"])
-async def test_a_storm_of_421_is_not_answered_with_a_storm_of_connections(
-    peer, sender_to, wire, mail, verb: str
-) -> None:
-    peer.replies[verb] = b"421 4.7.0 too many connections\r\n"
-    outcomes = await sender_to(peer.port, connections=2).send([mail(number) for number in range(200)], wire)
-    assert {(one.kind, one.reason) for one in outcomes} == {(DEFERRED, OutcomeReason.SLOW_DOWN)}
-    assert peer.connections < 10
-    assert wire.went == set()
-
-
-@pytest.mark.parametrize("verb", ["greeting", "EHLO"])
-async def test_more_replies_than_questions_end_the_session(peer, sender_to, wire, mail, verb: str) -> None:
-    usual = b"220 hello\r\n" if verb == "greeting" else b"250-x\r\n250 PIPELINING\r\n"
-    peer.replies[verb] = usual + b"250 and more\r\n"
-    (outcome,) = await sender_to(peer.port).send([mail()], wire)
-    assert (outcome.kind, outcome.reason) == (UNREACHABLE, OutcomeReason.PROTOCOL)
-    assert peer.messages == []
-
-
-async def test_what_is_listened_to_for_one_message_has_an_end(peer, sender_to, wire, mail) -> None:
-    peer.replies["RCPT"] = (b"250-" + b"x" * 5_000 + b"\r\n") * 12 + b"250 ok\r\n"
-    few, many = mail(1, to=("a@b.c",)), mail(2, to=tuple(f"a{number}@b.c" for number in range(5)))
-    outcomes = await sender_to(peer.port, connections=1).send([few, many], wire)
-    assert [outcome.kind for outcome in outcomes] == [ACCEPTED, UNREACHABLE]
-    assert outcomes[1].reason is OutcomeReason.PROTOCOL
-
-
-async def test_an_operators_server_may_ask_for_encryption_in_the_middle(peer, sender_to, wire, mail) -> None:
-    """`530` to MAIL is about how we came in: the message waits and is not failed."""
-    peer.replies["MAIL"] = b"530 5.7.0 Must issue a STARTTLS command first\r\n"
-    (outcome,) = await sender_to(peer.port).send([mail()], wire)
-    assert (outcome.kind, outcome.reason) == (UNREACHABLE, AUTHENTICATION)
-
-
-async def test_headers_beyond_ascii_need_a_server_that_takes_them(peer, sender_to, noted, mail) -> None:
-    email = type(mail())("x@y.z", ("jane@example.com",), "Subject: é\r\n\r\nHello\r\n".encode())
-    peer.features = ("8BITMIME",)
-    (outcome,) = await sender_to(peer.port).send([email], noted())
-    assert outcome.kind is OutcomeKind.REJECTED
-    peer.features = ("8BITMIME", "SMTPUTF8")
-    (outcome,) = await sender_to(peer.port).send([email], noted())
-    assert outcome.kind is ACCEPTED
-    assert "MAIL FROM:<x@y.z> BODY=8BITMIME SMTPUTF8" in peer.commands
-
-
-async def test_closing_while_a_session_is_being_opened(peer, sender_to, mail, wire) -> None:
-    peer.replies["greeting"] = b"<silence>"
-    sender = sender_to(peer.port)
-    sending = asyncio.create_task(sender.send([mail()], wire))
-    await peer.fell_silent.wait()
-    await sender.close()
-    assert (await sending)[0].kind is UNREACHABLE
