@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import phonenumbers
 from email_validator import EmailNotValidError, validate_email
 
@@ -33,8 +34,7 @@ _MAILBOX: Final = re.compile(r'(?:"(?P<quoted>(?:[^"\\]|\\["\\])*)"|(?P<name>[^<
 _IN_WORDS: Final = re.compile(r"[^\s<>()\[\]:;,\"'@]{1,64}@[^\s<>()\[\]:;,\"'@]{1,255}")
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(msgspec.Struct, frozen=True, gc=False):
     """A normalised address. `text` is the person's data: it goes to the vault and to the wire, nowhere else."""
 
     channel: Channel

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Refused, refuse
 from waypost.kernel.ids import mint
@@ -22,15 +24,13 @@ MOST_RECIPIENTS: Final = 10_000
 _ROUTE: Final = "an item of a bulk"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BulkItem:
+class BulkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     command: SubmitCommand
     call: KeyedCall | None
     """None where the item has no idempotency key."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
+class _Placed(msgspec.Struct, frozen=True, gc=False):
     place: int
     command: SubmitCommand
 

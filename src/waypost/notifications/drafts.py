@@ -1,6 +1,5 @@
 """One notification of a call, before it is stored: its inputs frozen and sealed, and what the gate said."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -21,8 +20,7 @@ from waypost.templates.model import Sendable, Wording
 from waypost.templates.rules import wording_for
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What will be sent, before it is known to whom."""
 
     version: Sendable
@@ -46,7 +44,7 @@ class Chosen:
         return Words(locale=locale, wording=wording, context=context)
 
 
-class Words(msgspec.Struct, frozen=True, kw_only=True):
+class Words(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one person is told: the content in their locale, and all that it reads."""
 
     locale: str | None
@@ -54,7 +52,7 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     context: JsonObject
 
 
-class Leg(msgspec.Struct, frozen=True, kw_only=True):
+class Leg(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One channel of a call: what goes out on it, and when."""
 
     channel: Channel
@@ -63,7 +61,7 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True):
     priority: Priority = Priority.NORMAL
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     person: Resolved
     row: NotificationRow
     verdict: Verdict

@@ -3,11 +3,12 @@
 from collections import OrderedDict
 from collections.abc import Set
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 from uuid import UUID
 
 from waypost.delivery.model import Claimed
 from waypost.kernel.clock import Clock
+from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.tokens import Purpose, Stamp
 from waypost.kernel.vault import TenantKey
 from waypost.kernel.work import Work
@@ -22,9 +23,19 @@ _MOST_KEPT: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Stamps:
-    opens: Stamp
-    clicks: Stamp
+class Tracked:
+    """How messages of one version are tracked."""
+
+    instrument: Instrument
+    _opens: Stamp | None
+    _clicks: Stamp | None
+
+    def mark(self, notification_id: UUID, context: dict[str, JsonValue]) -> None:
+        """Names the message to its pixel and to its links."""
+        if self._opens is not None:
+            context[OPEN_MARK] = self._opens(notification_id.bytes)
+        if self._clicks is not None:
+            context[CLICK_MARK] = self._clicks(notification_id.bytes)
 
 
 class Instruments:
@@ -35,8 +46,7 @@ class Instruments:
         self._spared = (f"{public_url}/u/", f"{public_url}/p/")
         self._clock = clock
         self._bases: OrderedDict[str, tuple[str, float]] = OrderedDict()
-        self._stamps: OrderedDict[str, _Stamps] = OrderedDict()
-        self._made: OrderedDict[tuple[str, UUID, int, str], Instrument] = OrderedDict()
+        self._made: OrderedDict[tuple[str, UUID, int, str], Tracked] = OrderedDict()
 
     async def prepare(self, work: Work, tenant_ids: Set[str]) -> None:
         """Looks up where these tenants' readers reach us, every minute anew: a tenant may get or lose a domain."""
@@ -51,40 +61,28 @@ class Instruments:
         while len(self._bases) > max(_MOST_KEPT, len(tenant_ids)):
             self._bases.popitem(last=False)
 
-    def of(self, one: Claimed, tracks: int, key: TenantKey) -> tuple[Instrument, dict[str, str]] | None:
-        """The instrument of the version, and what names the message in its context. `prepare` comes first."""
+    def of(self, one: Claimed, tracks: int, key: TenantKey) -> "Tracked | None":
+        """How all messages of the version are tracked; None where they are not. `prepare` comes first."""
         base = self._bases[one.tenant_id][0]
         if not tracks or not is_target(base):
             return None
         place = (one.tenant_id, one.version_id, tracks, base)
-        instrument = self._made.get(place)
-        if instrument is None:
+        tracked = self._made.get(place)
+        if tracked is None:
+            opens, clicks = bool(tracks & OPENS), bool(tracks & CLICKS)
             instrument = Instrument(
-                opens=f"{base}/t/o/" if tracks & OPENS else "",
-                clicks=f"{base}/t/c/" if tracks & CLICKS else "",
+                opens=f"{base}/t/o/" if opens else "",
+                clicks=f"{base}/t/c/" if clicks else "",
                 version=one.version_id.bytes,
                 key=link_key_of(key, one.version_id),
                 spared=self._spared,
             )
-            _keep(self._made, place, instrument)
-        stamps = self._stamps.get(one.tenant_id)
-        if stamps is None:
-            stamps = _Stamps(Stamp(Purpose.OPEN, one.tenant_id, key), Stamp(Purpose.CLICK, one.tenant_id, key))
-            _keep(self._stamps, one.tenant_id, stamps)
-        marks: dict[str, str] = {}
-        if tracks & OPENS:
-            marks[OPEN_MARK] = stamps.opens(one.id.bytes)
-        if tracks & CLICKS:
-            marks[CLICK_MARK] = stamps.clicks(one.id.bytes)
-        return instrument, marks
-
-
-Name = TypeVar("Name")
-Kept = TypeVar("Kept")
-
-
-def _keep(shelf: OrderedDict[Name, Kept], name: Name, kept: Kept) -> None:
-    shelf[name] = kept
-    shelf.move_to_end(name)
-    if len(shelf) > _MOST_KEPT:
-        shelf.popitem(last=False)
+            tracked = Tracked(
+                instrument,
+                Stamp(Purpose.OPEN, one.tenant_id, key) if opens else None,
+                Stamp(Purpose.CLICK, one.tenant_id, key) if clicks else None,
+            )
+            self._made[place] = tracked
+            if len(self._made) > _MOST_KEPT:
+                self._made.popitem(last=False)
+        return tracked

@@ -1,7 +1,8 @@
 """One call on its way from command to stored notifications, together with the others of its batch."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from waypost.kernel.attachments import FileRef
 from waypost.kernel.errors import Refused
@@ -10,8 +11,7 @@ from waypost.notifications.model import Accepted, Request, SubmitCommand
 from waypost.recipients.model import Resolved
 
 
-@dataclass(slots=True)
-class Intent:
+class Intent(msgspec.Struct, gc=False):
     """Each step fills in its part, or refuses the call: then the steps after it pass it by."""
 
     command: SubmitCommand
@@ -23,7 +23,7 @@ class Intent:
     """What each person is told on each leg."""
     files: tuple[FileRef, ...] = ()
     """What goes along with its emails."""
-    drafts: list[Draft] = field(default_factory=list[Draft])
+    drafts: list[Draft] = []
     answer: Accepted | Refused | None = None
 
     def refuse(self, refusal: Refused) -> None:

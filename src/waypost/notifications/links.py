@@ -4,6 +4,7 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from waypost.delivery.model import Claimed
 from waypost.kernel import tokens
@@ -11,7 +12,7 @@ from waypost.kernel.ids import show_ulid
 from waypost.kernel.tokens import Purpose, Stamp, Token
 from waypost.kernel.vault import TenantKey
 from waypost.kernel.vocabulary import Category
-from waypost.preferences.link_subject import LinkSubject, pack
+from waypost.preferences.link_subject import LinkSubject, pack_matter, pack_person
 from waypost.templates.context import LINKS
 
 CONFIRM: Final = "confirm"
@@ -23,6 +24,40 @@ _MOST_STAMPS: Final = 2_000
 _STOPPABLE: Final = frozenset({Category.MARKETING, Category.REMINDER})
 
 
+Header = tuple[str, str]
+
+
+class LinksOfKind:
+    """Writes the links of messages that differ only in whom they are for, and their headers for mail programs."""
+
+    __slots__ = ("_headers", "_matter", "_preferences", "_preferences_stamp", "_unsubscribe", "_unsubscribe_stamp")
+
+    def __init__(
+        self,
+        public_url: str,
+        stamps: tuple[Stamp, Stamp],
+        matter: bytes,
+        headers: tuple[Header, ...] | None,
+        *,
+        with_preferences: bool,
+    ) -> None:
+        self._unsubscribe = f"{public_url}/u/"
+        self._preferences = f"{public_url}/p/" if with_preferences else None
+        self._unsubscribe_stamp, self._preferences_stamp = stamps
+        self._matter = matter
+        self._headers = headers
+
+    def __call__(self, recipient_id: UUID, address_id: UUID | None) -> tuple[dict[str, str], tuple[Header, ...]]:
+        subject = pack_person(recipient_id, address_id) + self._matter
+        unsubscribe = self._unsubscribe + self._unsubscribe_stamp(subject)
+        urls = {"unsubscribe_url": unsubscribe}
+        if self._preferences is not None:
+            urls["preferences_url"] = self._preferences + self._preferences_stamp(subject)
+        if self._headers is None:
+            return urls, ()
+        return urls, (("List-Unsubscribe", f"<{unsubscribe}>"), *self._headers)
+
+
 @dataclass(frozen=True, slots=True)
 class Links:
     """`public_url` is how the outside world reaches us, without a slash at its end; `domain` names our lists."""
@@ -32,26 +67,23 @@ class Links:
     _stamps: dict[str, tuple[Stamp, Stamp]] = field(default_factory=dict[str, tuple[Stamp, Stamp]], repr=False)
     """What writes a tenant's links of either kind."""
 
-    def of_message(
-        self, one: Claimed, mentioned: Set[str], key: TenantKey
-    ) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
-        """What its content may link to, and its headers for mail programs; nothing where neither is wanted."""
+    def of_kind(self, one: Claimed, mentioned: Set[str], key: TenantKey) -> LinksOfKind | None:
+        """What writes the links of all messages that are like this one; None where there are none to write."""
         stoppable = may_be_stopped(one.category, one.topic)
         if not stoppable and mentioned.isdisjoint(LINKS):
-            return {}, ()
-        subject = pack(one.recipient_id, one.channel, one.topic or "", one.address_id)
+            return None
         stamps = self._stamps.get(one.tenant_id)
         if stamps is None:
             stamps = self._new_stamps(one.tenant_id, key)
-        unsubscribe = f"{self.public_url}/u/{stamps[0](subject)}"
-        urls = {"unsubscribe_url": unsubscribe}
-        if "preferences_url" in mentioned:
-            urls["preferences_url"] = f"{self.public_url}/p/{stamps[1](subject)}"
-        if not stoppable:
-            return urls, ()
-        name = one.topic or one.category.word
-        feedback = (FEEDBACK, f"{show_ulid(one.version_id).lower()}:{name}:{one.tenant_id}:{_FEEDBACK_SENDER}")
-        return urls, (*list_headers(unsubscribe, name, one.tenant_id, self.domain), feedback)
+        headers = None
+        if stoppable:
+            name = one.topic or one.category.word
+            feedback = (FEEDBACK, f"{show_ulid(one.version_id).lower()}:{name}:{one.tenant_id}:{_FEEDBACK_SENDER}")
+            headers = (*list_headers("", name, one.tenant_id, self.domain)[1:], feedback)
+        matter = pack_matter(one.channel, one.topic or "")
+        return LinksOfKind(
+            self.public_url, stamps, matter, headers, with_preferences="preferences_url" in mentioned
+        )
 
     def unsubscribe(self, tenant_id: str, subject: LinkSubject, key: TenantKey) -> str:
         return f"{self.public_url}/u/{_token(Purpose.UNSUBSCRIBE, tenant_id, subject, key)}"

@@ -1,7 +1,8 @@
 """`to: {"list": "project-7"}`: everyone who is in the list at this moment."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from waypost.kernel.errors import Refused, refuse
 from waypost.kernel.work import Transaction

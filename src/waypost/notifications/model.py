@@ -32,8 +32,7 @@ class Routing(StrEnum):
     """One on the first channel, and one on the next each time `after` has passed and none has been seen."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Once:
+class Once(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A name for what is sent: under one name nobody gets anything twice on a channel."""
 
     key: str
@@ -46,8 +45,7 @@ class Once:
         return None if idempotency_key is None else cls(key=f"api:{idempotency_key}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SubmitCommand:
+class SubmitCommand(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One call to send. Exactly one of `content` and `template` is given."""
 
     to: tuple[Target, ...]
@@ -65,7 +63,7 @@ class SubmitCommand:
     inline: InlineSource | None = None
     """The same, where it must be compiled first."""
     template: str | None = None
-    variables: JsonObject = field(default_factory=dict[str, JsonValue])
+    variables: JsonObject = {}
     hidden: frozenset[str] = frozenset()
     """Names of variables that are dropped once sent, and never shown; a version's schema may name more."""
     category: Category | None = None
@@ -80,7 +78,7 @@ class SubmitCommand:
     headers: tuple[tuple[str, str], ...] = ()
     attachments: tuple[NewFile, ...] = ()
     """Of emails; other channels leave them out."""
-    metadata: JsonObject = field(default_factory=dict[str, JsonValue])
+    metadata: JsonObject = {}
     tracking: Tracking = UNSAID
     """Of emails: what this call says about opens and clicks."""
     once: Once | None = None
@@ -93,7 +91,7 @@ class SubmitCommand:
         return self.content or self.inline
 
 
-class AcceptedNotification(msgspec.Struct, frozen=True, kw_only=True):
+class AcceptedNotification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: UUID
     recipient_id: str
     """The caller's id of the recipient."""
@@ -102,8 +100,7 @@ class AcceptedNotification(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What calls that belong together have in common."""
 
     id: UUID
@@ -111,13 +108,12 @@ class Request:
     """The key that asked; None where whoever began the request notes it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Accepted:
+class Accepted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     request_id: UUID
     notifications: tuple[AcceptedNotification, ...]
 
 
-class Payload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, array_like=False):
+class Payload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, array_like=False, gc=False):
     """The personal inputs of one notification, sealed under the recipient's data key until it is composed."""
 
     address: str
@@ -133,7 +129,7 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, arr
     files: tuple[FileRef, ...] = ()
 
 
-class NotificationRow(msgspec.Struct, frozen=True, kw_only=True):
+class NotificationRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A notification as it is stored."""
 
     id: UUID

@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+from msgspec import structs
+
 from waypost.kernel.clock import Clock
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vault import Keyring
@@ -62,10 +64,10 @@ class OptInMail:
             expires_at=expires_at,
         )
         if await self._versions.find_active(tx, TEMPLATE, Channel.EMAIL):
-            command = replace(command, template=TEMPLATE)
+            command = structs.replace(command, template=TEMPLATE)
         else:
             content = Content(subject=words.subject, text=words.text, html=words.html)
-            command = replace(command, content=content, category=Category.TRANSACTIONAL)
+            command = structs.replace(command, content=content, category=Category.TRANSACTIONAL)
         # Whoever may record a consent may have this one mail sent about it.
         may_send = replace(scope, permissions=scope.permissions | {Permission.NOTIFICATIONS_SEND})
         await self._submit(tx, may_send, command)

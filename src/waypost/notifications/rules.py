@@ -1,7 +1,6 @@
 """Pure decisions about a call to send: times, category, render context."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -28,8 +27,7 @@ LIFETIME: Final[Mapping[Category, timedelta]] = {
 USUAL_LIFETIME: Final = timedelta(days=7)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Timing:
+class Timing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     send_at: datetime
     expires_at: datetime
 

@@ -53,17 +53,9 @@ class SenderIdentity:
             has_files=luggage is not None and luggage.has_others,
         )
 
-    def return_path(
-        self,
-        tenant_id: str,
-        mode: TenantMode,
-        notification_id: UUID,
-        key: TenantKey,
-        domain: str | None = None,
-        *,
-        has_account: bool = False,
-    ) -> str:
+    def return_paths(
+        self, tenant_id: str, mode: TenantMode, key: TenantKey, domain: str | None = None, *, has_account: bool = False
+    ) -> return_path.Writer:
         """At the tenant's own return-path domain, where it has proved one, else at the platform's."""
-        if self.is_caught(mode, has_account=has_account):
-            return return_path.make(tenant_id, notification_id, key.sign)
-        return return_path.make(tenant_id, notification_id, key.sign, domain or self.message_domain)
+        place = None if self.is_caught(mode, has_account=has_account) else domain or self.message_domain
+        return return_path.Writer(tenant_id, key.signs(return_path.PURPOSE), place)

@@ -5,11 +5,12 @@ own key and is read through it; what still waits, and everything about the perso
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Conflict, refuse

@@ -1,10 +1,11 @@
 """The addresses of one recipient: giving, verifying, putting in front, taking away."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from waypost.kernel.address import read_address
 from waypost.kernel.clock import Clock

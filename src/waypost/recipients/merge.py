@@ -1,12 +1,12 @@
 """How what a caller says changes one person: the person afterwards, and what has to be written."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 import msgspec
 from msgspec import UnsetType
+from msgspec.structs import replace
 
 from waypost.kernel.address import Address
 from waypost.kernel.clock import Clock
@@ -18,13 +18,12 @@ from waypost.recipients.model import AddressStatus, CheckedFields, Person, Store
 from waypost.recipients.rules import MOST_ADDRESSES, merge_attributes
 
 
-@dataclass(slots=True)
-class Merge:
+class Merge(msgspec.Struct, gc=False):
     person: Person
     changed: bool = False
-    added: list[StoredAddress] = field(default_factory=list[StoredAddress])
-    fronted: dict[UUID, datetime] = field(default_factory=dict[UUID, datetime])
-    revoked: list[UUID] = field(default_factory=list[UUID])
+    added: list[StoredAddress] = []
+    fronted: dict[UUID, datetime] = {}
+    revoked: list[UUID] = []
     moved: bool = False
     """The time zone changed, and with it the hours in which the person may be disturbed."""
 

@@ -33,23 +33,24 @@ class AddressStatus(StrEnum):
     REVOKED = "revoked"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RecipientFields:
+class RecipientFields(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a PUT, a PATCH or an inline `to` says. UNSET keeps what is there, None removes it."""
 
     kind: RecipientKind | UnsetType = UNSET
-    email: str | UnsetType | None = field(default=UNSET, repr=False)
-    phone: str | UnsetType | None = field(default=UNSET, repr=False)
+    email: str | UnsetType | None = UNSET
+    phone: str | UnsetType | None = UNSET
     locale: str | UnsetType | None = UNSET
     timezone: str | UnsetType | None = UNSET
-    attributes: JsonObject | UnsetType | None = field(default=UNSET, repr=False)
+    attributes: JsonObject | UnsetType | None = UNSET
     """Merged key by key; a key with the value None is removed; a nested value is replaced whole."""
     tags: Sequence[str] | UnsetType | None = UNSET
     """All of them: what is not named goes."""
 
+    def __repr__(self) -> str:
+        return "RecipientFields(…)"
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Target:
+
+class Target(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One member of `to`."""
 
     id: str | None = None
@@ -58,21 +59,22 @@ class Target:
     """Written as a plain string, which names someone we already know."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CheckedFields:
+class CheckedFields(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The same after validation: addresses normalised, words known."""
 
     kind: RecipientKind | None = None
     locale: str | UnsetType | None = UNSET
     timezone: str | UnsetType | None = UNSET
-    attributes: JsonObject | UnsetType | None = field(default=UNSET, repr=False)
-    addresses: Mapping[Channel, Address | None] = field(default_factory=dict[Channel, Address | None])
+    attributes: JsonObject | UnsetType | None = UNSET
+    addresses: Mapping[Channel, Address | None] = {}
     tags: tuple[str, ...] | None = None
     """Sorted, each once; None says nothing about them."""
 
+    def __repr__(self) -> str:
+        return "CheckedFields(…)"
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredRecipient:
+
+class StoredRecipient(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A row: attributes sealed under the data key, the data key wrapped under the tenant's."""
 
     id: UUID
@@ -80,8 +82,8 @@ class StoredRecipient:
     kind: RecipientKind
     locale: str | None
     timezone: str | None
-    attributes: bytes | None = field(repr=False)
-    data_key: bytes | None = field(repr=False)
+    attributes: bytes | None
+    data_key: bytes | None
     version: int
     created_at: datetime
     updated_at: datetime
@@ -89,14 +91,16 @@ class StoredRecipient:
     merged_into: UUID | None = None
     """The one it became part of; that one is never merged itself."""
 
+    def __repr__(self) -> str:
+        return f"StoredRecipient(id={self.id!r}, version={self.version})"
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredAddress:
+
+class StoredAddress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     id: UUID
     recipient_id: UUID
     channel: Channel
-    hash: str = field(repr=False)
-    ciphertext: bytes = field(repr=False)
+    hash: str
+    ciphertext: bytes
     verified: bool
     status: AddressStatus
     given_at: datetime
@@ -104,8 +108,11 @@ class StoredAddress:
     created_at: datetime
     updated_at: datetime
 
+    def __repr__(self) -> str:
+        return f"StoredAddress(id={self.id!r}, recipient_id={self.recipient_id!r}, channel={self.channel!r})"
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+
+class Known(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Someone whom a look found, by an id that was asked for, by an address, or both."""
 
     row: StoredRecipient
@@ -115,22 +122,27 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """The ids by which they were asked for."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Person:
+class Person(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A recipient with the data key open."""
 
     row: StoredRecipient
     key: DataKey
-    wrapped_key: bytes = field(repr=False)
-    attributes: JsonObject = field(repr=False)
+    wrapped_key: bytes
+    attributes: JsonObject
     addresses: tuple[StoredAddress, ...] = ()
     """All that are not revoked, the newest given first."""
 
     def address_on(self, channel: Channel) -> StoredAddress | None:
-        return next((address for address in self.addresses if address.channel is channel), None)
+        for address in self.addresses:
+            if address.channel is channel:
+                return address
+        return None
+
+    def __repr__(self) -> str:
+        return f"Person(row={self.row!r})"
 
 
-class Resolved(msgspec.Struct, frozen=True, kw_only=True):
+class Resolved(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Someone a message goes to, with all that making the message needs."""
 
     recipient_id: UUID

@@ -1,8 +1,9 @@
 """The `to` of a call, read: who is meant by which member, and what is said about them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+import msgspec
 
 from waypost.kernel.errors import FieldError
 from waypost.kernel.vault import TenantKey
@@ -15,8 +16,7 @@ Spot: TypeAlias = tuple[Channel, str]
 FIELD_OF: Final = {Channel.EMAIL: "email", PHONE: "phone"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Party:
+class Party(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The `to` of one call, and the channels on which it wants to reach them."""
 
     targets: Sequence[Target]
@@ -26,8 +26,7 @@ class Party:
     pointer: str = "/to"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One member of `to`. Without an id, its anchor says who it is."""
 
     position: int

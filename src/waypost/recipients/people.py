@@ -5,12 +5,12 @@ other and never in a ring, and two calls that make the same person end with one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, cast
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import FieldError, Refused
@@ -31,8 +31,7 @@ _MANY: Final = 1_000
 """Strangers for whom it is worth asking first whether anybody was ever erased."""
 
 
-@dataclass(slots=True)
-class Mention:
+class Mention(msgspec.Struct, gc=False):
     """All that one call says about one recipient."""
 
     external_id: str
@@ -40,11 +39,10 @@ class Mention:
     pointer: str
     must_exist: bool
     newcomer_kind: RecipientKind = RecipientKind.USER
-    sayings: list[CheckedFields] = field(default_factory=list[CheckedFields])
+    sayings: list[CheckedFields] = []
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Planned:
+class Planned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A mention beside what is known, and what would come of it. Nothing is written yet."""
 
     mention: Mention
@@ -54,8 +52,7 @@ class Planned:
     faults: Sequence[FieldError] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     person: Person
     mention: Mention
     created: bool

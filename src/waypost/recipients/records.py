@@ -1,6 +1,8 @@
 """Putting, patching and reading recipients."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Conflict, PreconditionFailed

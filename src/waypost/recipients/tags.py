@@ -1,8 +1,9 @@
 """Tags of recipients."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.tenancy import Permission, Scope

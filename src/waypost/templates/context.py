@@ -1,8 +1,9 @@
 """What a content may read. It is frozen when a message is accepted, so the message can be made again for ever."""
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from waypost.templates.model import JsonObject, JsonValue
 
@@ -13,14 +14,16 @@ INERT: Final = "#"
 _OF_THE_RECIPIENT: Final = ("id", "locale", "timezone")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reader:
+class Reader(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The person whom a content is rendered for, as `recipient` shows them."""
 
     id: str
     locale: str | None
     timezone: str | None
-    attributes: JsonObject = field(repr=False)
+    attributes: JsonObject
+
+    def __repr__(self) -> str:
+        return "Reader(…)"
 
 
 def build_context(

@@ -5,9 +5,10 @@ A crash rolls both back, so no key is ever stuck. A twin waits for the one in fl
 
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+
+import msgspec
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Conflict, FieldError, MalformedRequest, Refused
@@ -21,8 +22,7 @@ _KEY: Final = re.compile(r"[\x20-\x7e]{1,255}\Z")
 _HEADER: Final = "/headers/Idempotency-Key"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class KeyedCall:
+class KeyedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One of many calls in a request, under a key of its own. Its answer is not kept: its effect tells it again."""
 
     key: str

@@ -11,6 +11,7 @@ from typing import Final
 from uuid import UUID
 
 import msgspec
+from msgspec import structs
 
 from waypost.delivery.ports import DeliveryStore
 from waypost.kernel.clock import Clock
@@ -105,7 +106,7 @@ class Escalations:
 
     def _timer(self, tenant_id: str, command: SubmitCommand, step: FirstStep, now: datetime) -> Timer:
         timer_id = mint(self._clock)
-        kept = replace(command, to=(), to_list=None, actor=None, once=None, withheld=None, send_at=None)
+        kept = structs.replace(command, to=(), to_list=None, actor=None, once=None, withheld=None, send_at=None)
         wait = command.after if step.goes_out and command.after is not None else now - now
         return Timer(
             id=timer_id,
@@ -129,7 +130,7 @@ def next_call(timer: Timer, key: DataKey, tenant_id: str, recipient: str) -> Sub
     call = _call.decode(key.open(timer.payload, _place(tenant_id, timer.id)))
     if timer.generation >= len(call.channels):
         return None
-    return replace(
+    return structs.replace(
         call,
         to=(Target(id=recipient, must_exist=True),),
         to_is_list=False,

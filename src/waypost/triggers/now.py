@@ -1,9 +1,10 @@
 """What an event sends at once."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
+
+from msgspec.structs import replace
 
 from waypost.delivery.gate import Skip
 from waypost.delivery.model import State

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from msgspec import structs
+
 from waypost.delivery.model import State
 from waypost.delivery.ports import DeliveryStore
 from waypost.kernel.clock import Clock
@@ -197,7 +199,7 @@ class SubmitDue:
         answers = await grant(self._throttles, tx, asked, now)
         for (one, place), question, allowed in zip(places, asked, answers, strict=True):
             if not allowed:
-                one.commands[place] = replace(one.commands[place], withheld=skip_of(question.throttle))
+                one.commands[place] = structs.replace(one.commands[place], withheld=skip_of(question.throttle))
 
     async def _settle(
         self, tx: Transaction, one: _Due, answers: Sequence[Accepted | Refused], opener: Opener, now: datetime

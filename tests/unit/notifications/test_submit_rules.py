@@ -1,9 +1,9 @@
 """What a call to send may say, judged before anything is looked up."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from waypost.kernel.errors import Refused
 from waypost.kernel.vocabulary import Category
