@@ -22,6 +22,8 @@ _LONGEST_NAME: Final = 100
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _INTEGERS: Final = range(-(2**63), 2**63)
 _LONGEST_INTEGER: Final = 20
+_DIGITS_AS_ZEROS: Final = bytes(48 if chr(code) in "0123456789" else 32 for code in range(256))
+_NINETEEN_DIGITS: Final = b"0" * 19
 
 
 def check_media_type(content_type: str | None) -> None:
@@ -56,6 +58,31 @@ def read_parameters(parameters: dict[str, str], shape: type[Shape]) -> Shape:
 
 
 def read_object(body: bytes) -> dict[str, Any]:
+    plain = _read_plainly(body)
+    return _read_warily(body) if plain is None else plain
+
+
+def _read_plainly(body: bytes) -> dict[str, Any] | None:
+    """The object, where nothing in it needs a closer look. Without an escape no string can hold NUL or a surrogate,
+    without 64 openers nothing can be too deep, without 19 digits in a row no integer too large; and where a key comes
+    twice, it is written again with fewer colons."""
+    if (
+        b"\\u" in body
+        or body.count(b"{") + body.count(b"[") > DEEPEST
+        or _NINETEEN_DIGITS in body.translate(_DIGITS_AS_ZEROS)
+    ):
+        return None
+    try:
+        plain: object = msgspec.json.decode(body)
+        if not isinstance(plain, dict) or msgspec.json.encode(plain).count(b":") != body.count(b":"):
+            return None
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", plain)
+
+
+def _read_warily(body: bytes) -> dict[str, Any]:
+    """The same for any body, with the reason where it is refused."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
