@@ -17,7 +17,8 @@ from waypost.kernel.tokens import Purpose, Stamp, Token
 from waypost.outbox.catalogue import ReadingData
 from waypost.outbox.describe import Describe
 from waypost.outbox.model import Told
-from waypost.tracking.link_token import link_key_of, write_link
+from waypost.tracking.link_pattern import WordPen, set_of
+from waypost.tracking.link_token import LinkPen, link_key_of, write_link
 
 URL = "https://shop.example.com/spring?x=1&y=2#part"
 FIREFOX = {
@@ -116,6 +117,18 @@ async def test_what_is_followed_and_loaded_is_answered_and_kept(letter: Letter) 
         key=str,
     )
     assert [row["led"] for row in await letter.rows() if row["link"] == 2] == [False]
+
+
+async def test_a_link_that_differs_by_words_leads_where_pattern_and_words_say(letter: Letter) -> None:
+    key, names = link_key_of(letter.key, letter.version_id), set_of(["order"])
+    url = "https://shop.example.com/orders/{0}?x=1"
+    pattern = LinkPen(key, letter.version_id.bytes).write_pattern(5, url, names)
+    words, others = WordPen(key, names).write(["o-17"]), WordPen(key, set_of(["name"])).write(["o-17"])
+    answer = await letter.get(f"/t/c/{letter.mark()}.{pattern}.{words}")
+    assert (answer.status_code, answer.headers["location"]) == (302, "https://shop.example.com/orders/o-17?x=1")
+    assert await letter.timeline() == [{"event": "clicked", "client": "browser", "link": 5}]
+    for wrong in (pattern, f"{pattern}.{others}", f"{letter.link()}.{words}", words):
+        assert (await letter.get(f"/t/c/{letter.mark()}.{wrong}")).status_code == 404
 
 
 async def test_only_get_is_kept_and_nothing_else_is_done_there(letter: Letter) -> None:

@@ -17,14 +17,12 @@ from waypost.kernel.vault import Keyring, TenantKey, place
 from waypost.kernel.work import Work
 from waypost.tenants.model import TenantStatus
 from waypost.tenants.ports import TenantStore
-from waypost.tracking.link_token import link_key_of, read_link
+from waypost.tracking.link_token import BETWEEN, link_key_of, read_link
 from waypost.tracking.model import Kind, Seen
 from waypost.tracking.ports import TrackingTelemetry
 from waypost.tracking.record import Recorder
 from waypost.tracking.rules import client_of
 
-BETWEEN: Final = "."
-"""Between the two halves of a click's address. No half holds one."""
 _ID_BYTES: Final = 16
 _FRESH_SECONDS: Final = 15.0
 _MOST_HOUSES: Final = 5_000

@@ -2,23 +2,25 @@
 
 A tracked link reads `<where>/<message>.<link>`. The second half is signed here (`tracking.link_token`) and, where the
 address is the same for everybody, is part of the template; the first half comes with each message. An address that a
-value decides is rendered and signed for each message. Where the template steers inside of a tag, or decides an address
-in a loop, the finished markup is read instead (`rewrite`), which is slower and finds the same.
+value decides is signed for each message, or all of them at once (`link_personal`). Where the template steers inside of
+a tag, or decides an address in a loop, the finished markup is read instead (`rewrite`), which is slower and finds the
+same.
 """
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Container
 from html import unescape
 from typing import Final
 
+from waypost.adapters.render.link_personal import LINK_WORDS, Patterns, PersonalLink, Render
 from waypost.adapters.render.link_scan import Link, Scan, scan
 from waypost.adapters.render.mail_quoted import tags_of
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.templates.context import LINKS
 from waypost.templates.model import JsonObject, JsonValue
 from waypost.templates.ports import CLICK_MARK, OPEN_MARK, Instrument
-from waypost.tracking.link_token import LinkPen
+from waypost.tracking.link_token import BETWEEN, LinkPen
 from waypost.tracking.model import MOST_LINKS
 from waypost.tracking.targets import target_of
 
@@ -30,62 +32,7 @@ _STEERING: Final = "\ufdd1"
 _VERB: Final = re.compile(r"\{%\s*(\w+)")
 _LOOP: Final = re.compile(r"\{%\s*for\s+(\w+)(?:\s*,\s*(\w+))?\s")
 _NAME: Final = re.compile(r"\{\{\s*([A-Za-z_]\w*)")
-_PLAIN_VALUE: Final = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}\Z", re.ASCII)
-_HALF_ENTITY: Final = re.compile(r"&[#\w]*\Z")
 _MOST_REMEMBERED: Final = 512
-
-Render = Callable[[str], Callable[[JsonObject], str]]
-"""Makes a template of a piece of markup."""
-
-
-class PersonalLink:
-    """An address that a value decides."""
-
-    __slots__ = ("_make", "_paths", "_pieces", "_render", "_source", "link", "name")
-
-    def __init__(self, link: int, source: str, tags: list[tuple[int, int, str]], make: Render) -> None:
-        self.link = link
-        self.name = f"n{link}"
-        self._source = source
-        self._make = make
-        self._render: Callable[[JsonObject], str] | None = None
-        self._pieces: list[str] = []
-        self._paths: list[tuple[str, ...]] | None = []
-        position = 0
-        for start, end, tag in tags:
-            value, literal = _PLAIN_VALUE.match(tag), source[position:start]
-            if value is None or _HALF_ENTITY.search(literal):
-                self._paths = None
-                return
-            self._pieces.append(unescape(literal))
-            self._paths.append(tuple(value[1].split(".")))
-            position = end
-        self._pieces.append(unescape(source[position:]))
-
-    def address(self, context: JsonObject) -> str:
-        """Raises `RenderRefused`."""
-        known = self._quickly(context)
-        if known is not None:
-            return known
-        if self._render is None:
-            self._render = self._make(self._source)
-        return unescape(self._render(context))
-
-    def _quickly(self, context: JsonObject) -> str | None:
-        """Escaped and read again, a text is itself; what else a value may be, only the engine knows how to print."""
-        if self._paths is None:
-            return None
-        address = self._pieces[0]
-        for place, path in enumerate(self._paths, 1):
-            value: object = context
-            for name in path:
-                if not isinstance(value, dict) or name not in value:
-                    return None
-                value = value[name]  # pyright: ignore[reportUnknownVariableType] — contexts are plain JSON
-            if type(value) is not str and type(value) is not int:  # pyright: ignore[reportUnknownArgumentType]
-                return None
-            address = f"{address}{value}{self._pieces[place]}"
-        return address
 
 
 class LinkSlots:
@@ -97,16 +44,35 @@ class LinkSlots:
         self._source = source
         self._signed: OrderedDict[str, str] = OrderedDict()
         self.personal: list[PersonalLink] = []
-        self.template = None if render is None else self._tracked(render)
+        self._patterns: Patterns | None = None
+        self.template: str | None = None
         """The template with its links and pixel; None where only the finished markup tells where they are."""
+        self.worded: str | None = None
+        """The same with patterns for addresses that differ by words only; None where there is none of these."""
+        if render is not None:
+            self._track(render)
+
+    def words(self, context: JsonObject) -> JsonObject | None:
+        """For `worded`: the context with what is signed for this message. None where a value is no word."""
+        words = self._patterns.words(context) if self._patterns is not None else None
+        if words is None or self._patterns is None:
+            return None
+        others = self._signed_one_by_one(context, self._patterns.written.keys())
+        return None if others is None else {**context, LINK_WORDS: words, **others}
 
     def marks(self, context: JsonObject) -> JsonObject | None:
         """For `template`: the context with what is signed for this message. None where one of its addresses is none
         that can be tracked, this time."""
         if not self.personal:
             return context
+        signed = self._signed_one_by_one(context, ())
+        return None if signed is None else {**context, **signed}
+
+    def _signed_one_by_one(self, context: JsonObject, but: Container[int]) -> JsonObject | None:
         signed: dict[str, JsonValue] = {}
         for one in self.personal:
+            if one.link in but:
+                continue
             try:
                 url = self._target(one.address(context))
             except RenderRefused:
@@ -115,14 +81,14 @@ class LinkSlots:
             if url is None:
                 return None
             signed[one.name] = self._sign(one.link, url, is_personal=True)
-        return {**context, LINK_MARKS: signed}
+        return {LINK_MARKS: signed} if signed else {}
 
     def rewrite(self, html: str, context: JsonObject) -> str:
         """The finished markup of one message, tracked."""
         found = scan(html)
         edits = [(start, end, "") for start, end in found.opt_outs]
         number = 0
-        prefix = f"{self._instrument.clicks}{context.get(CLICK_MARK, '')}."
+        prefix = f"{self._instrument.clicks}{context.get(CLICK_MARK, '')}{BETWEEN}"
         for link in found.links if self._instrument.clicks else ():
             written = html[link.start : link.end]
             url = None if link.opt_out else self._target(unescape(written))
@@ -134,31 +100,40 @@ class LinkSlots:
             edits.append((end, end, _pixel(f"{self._instrument.opens}{context.get(OPEN_MARK, '')}")))
         return _edited(html, edits)
 
-    def _tracked(self, render: Render) -> str | None:
+    def _track(self, render: Render) -> None:
         source = self._source
         tags = tags_of(source)
         if tags is None or _VALUE in source or _STEERING in source:
-            return None
+            return
         found = scan(_masked(source, tags))
         if _steers_inside(tags, found) or (found.body_end is not None and _depth(tags, found.body_end)):
-            return None
-        edits = [(start, end, "") for start, end in found.opt_outs]
+            return
+        marks: dict[int, tuple[Link, str]] = {}
         if self._instrument.clicks:
             looped = _loop_names(tags)
-            number = 0
             for link in found.links:
                 inside = [tag for tag in tags if link.start <= tag[0] < link.end]
-                if link.opt_out or self._is_never_tracked(link, inside) or number >= MOST_LINKS:
+                if link.opt_out or self._is_never_tracked(link, inside) or len(marks) >= MOST_LINKS:
                     continue
-                number += 1
+                number = len(marks) + 1
                 mark = self._mark(number, link, inside, looped, render)
                 if mark is None:
-                    return None
-                edits.append((link.start, link.end, f"{self._instrument.clicks}{{{{ {CLICK_MARK} }}}}.{mark}"))
+                    return
+                marks[number] = (link, mark)
+        self.template = self._with_marks(found, marks, {})
+        patterns = Patterns(self._instrument, self.personal)
+        if patterns.written:
+            self._patterns, self.worded = patterns, self._with_marks(found, marks, patterns.written)
+
+    def _with_marks(self, found: Scan, marks: dict[int, tuple[Link, str]], instead: dict[int, str]) -> str:
+        source = self._source if found.body_end is not None else self._source.removesuffix("\n")
+        prefix = f"{self._instrument.clicks}{{{{ {CLICK_MARK} }}}}{BETWEEN}"
+        edits = [(start, end, "") for start, end in found.opt_outs]
+        edits += [(link.start, link.end, prefix + instead.get(number, mark)) for number, (link, mark) in marks.items()]
         if self._instrument.opens:
-            end = len(source.removesuffix("\n")) if found.body_end is None else found.body_end
+            end = len(source) if found.body_end is None else found.body_end
             edits.append((end, end, _pixel(f"{self._instrument.opens}{{{{ {OPEN_MARK} }}}}")))
-        return _edited(source if found.body_end is not None else source.removesuffix("\n"), edits)
+        return _edited(source, edits)
 
     def _mark(
         self, number: int, link: Link, inside: list[tuple[int, int, str]], looped: set[str], render: Render

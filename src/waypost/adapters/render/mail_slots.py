@@ -14,7 +14,7 @@ from waypost.templates.model import JsonObject
 
 _VALUE: Final = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}\Z", re.ASCII)
 # Words that mean something to the engine whatever the context says.
-_RESERVED: Final = frozenset(
+RESERVED: Final = frozenset(
     {"true", "false", "none", "True", "False", "None", "self", "loop", "super", "caller", "varargs", "kwargs"}
 )
 
@@ -54,7 +54,7 @@ class SlottedTemplate:
             if value is None:
                 return None
             path = tuple(value[1].split("."))
-            if path[0] in _RESERVED:
+            if path[0] in RESERVED:
                 return None
             printed.append(numbers.setdefault(path, len(numbers)))
             pieces += ["", ""]

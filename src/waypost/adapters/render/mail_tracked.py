@@ -1,6 +1,7 @@
 """The markup of a message whose opens or clicks are noticed."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Final, Protocol
 
 from waypost.adapters.render.dialect import MARKUP, Dialect
@@ -36,15 +37,27 @@ class TrackedPart:
     def __init__(self, dialect: Dialect, source: str, instrument: Instrument, part: MakePart) -> None:
         self.plain = part(dialect, MARKUP, source).plain
         self._slots = LinkSlots(instrument, source, _renderer(dialect))
-        template = self._slots.template
+        self._dialect = dialect
+        self._part = part
+
+    @cached_property
+    def _tracked(self) -> Quotable | None:
+        return self._made(self._slots.template)
+
+    @cached_property
+    def _worded(self) -> Quotable | None:
+        return self._made(self._slots.worded)
+
+    def _made(self, template: str | None) -> Quotable | None:
         # A dialect has room for one template of a name.
-        self._tracked = None if template is None else part(_another(dialect), MARKUP, template)
+        return None if template is None else self._part(_another(self._dialect), MARKUP, template)
 
     def quoted(self, context: JsonObject) -> str:
-        if self._tracked is not None:
-            marked = self._slots.marks(context)
-            if marked is not None:
-                return self._tracked.quoted(marked)
+        marked, tracked = self._slots.words(context), self._worded
+        if marked is None:
+            marked, tracked = self._slots.marks(context), self._tracked
+        if marked is not None and tracked is not None:
+            return tracked.quoted(marked)
         return quoted(self._slots.rewrite(self.plain(context), context))
 
 
