@@ -208,7 +208,9 @@ async def open_app(
             domains=join_domains(settings, keyring=keyring, audit=audit, book=book, clock=clock),
             operations=operations_of(bell=bell, keyring=keyring, audit=audit, clock=clock),
             alerts=alerts_of(settings, keyring=keyring, audit=audit, clock=clock),
-            senders=join_senders(settings, vendors=vendors, keyring=keyring, audit=audit, book=book, clock=clock),
+            senders=join_senders(
+                settings, vendors=vendors, keyring=keyring, audit=audit, book=book, ring=bell.ring, clock=clock
+            ),
             webhooks=webhooks_of(settings, keyring=keyring, audit=audit, clock=clock),
             events=join_events(
                 joined=joined,

@@ -11,7 +11,7 @@ from waypost.adapters.postgres.alerts import PgAlerts
 from waypost.adapters.postgres.audit import PgAuditStore
 from waypost.adapters.postgres.outbox import PgOutbox
 from waypost.adapters.postgres.sender_capacity import PgSenderCapacity
-from waypost.adapters.postgres.senders import PgSenderAccounts, PgSenderBoard
+from waypost.adapters.postgres.senders import PgSenderAccounts, PgSenderBoard, PgWaitingMail
 from waypost.adapters.postgres.work import PgWork
 from waypost.alerts.alarms import Alarms
 from waypost.alerts.model import AlertKind
@@ -126,8 +126,16 @@ def vendors_of(settings: Settings, clock: Clock) -> VendorSenders:
 
 
 def join_senders(
-    settings: Settings, *, vendors: Vendors, keyring: Keyring, audit: Audit, book: DomainBook, clock: Clock
+    settings: Settings,
+    *,
+    vendors: Vendors,
+    keyring: Keyring,
+    audit: Audit,
+    book: DomainBook,
+    ring: Callable[[], None],
+    clock: Clock,
 ) -> Senders:
+    """`ring`: wakes the workers."""
     store = PgSenderAccounts()
     return Senders(
         accounts=Accounts(
@@ -136,6 +144,7 @@ def join_senders(
             references=InstallationSecrets(),
             names=ProvedNames(book, places_of(settings).default_address),
             stopping=_stopping(clock),
+            waiting=PgWaitingMail(clock=clock, ring=ring),
             keyring=keyring,
             audit=audit,
             clock=clock,

@@ -25,7 +25,7 @@ from waypost.senders.fields import (
     normalised_from,
 )
 from waypost.senders.model import Account, AccountStatus, Day, Pace, Standing
-from waypost.senders.ports import AccountStore, SecretReferences, SenderNames
+from waypost.senders.ports import AccountStore, SecretReferences, SenderNames, WaitingMail
 from waypost.senders.secrets import SecretGone, check_reference, opened, seal
 from waypost.senders.stopping import Stopping
 from waypost.senders.vendors import Trial, Vendors
@@ -35,6 +35,8 @@ from waypost.tenants.audit import Audit
 MOST_ACCOUNTS: Final = 100
 HISTORY: Final = timedelta(days=30)
 _LISTING: Final = "sender-accounts"
+_ONLY_SHOWN: Final = frozenset({"name", "display_name"})
+"""What has no bearing on which messages leave, and when."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,11 +88,13 @@ class Accounts:
         references: SecretReferences,
         names: SenderNames,
         stopping: Stopping,
+        waiting: WaitingMail,
         keyring: Keyring,
         audit: Audit,
         clock: Clock,
     ) -> None:
         self._store = store
+        self._waiting = waiting
         self._vendors = vendors
         self._references = references
         self._names = names
@@ -133,6 +137,7 @@ class Accounts:
         )
         if not await self._store.add(tx, account):
             raise _name_taken()
+        await self._waiting.call_up(tx, account_id)
         await self._note(tx, scope, "created", account_id, {"kind": account.kind.value})
         return await self._view(tx, account)
 
@@ -206,6 +211,8 @@ class Accounts:
             if moved:
                 await self._store.forget_paces(tx, account_id)
             names = [*changes, *(["secret"] if secret is not None else [])]
+            if not _ONLY_SHOWN.issuperset(names):
+                await self._waiting.call_up(tx, account_id)
             await self._note(tx, scope, "changed", account_id, {"changed": " ".join(names)})
         return await self._view(tx, changed)
 
@@ -247,6 +254,8 @@ class Accounts:
             await self._note(tx, scope, word, account_id, {"before": account.status.value})
         if status is AccountStatus.ACTIVE:
             await self._store.start_afresh(tx, account_id)
+        if status is not AccountStatus.PAUSED:
+            await self._waiting.call_up(tx, account_id)
         return await self._view(tx, await self._find(tx, account_id))
 
     def _checked(self, scope: Scope, fields: AccountFields, secret: str, *, references: bool = True) -> AccountFields:

@@ -58,6 +58,15 @@ class AccountStore(Protocol):
     async def forget_paces(self, tx: Transaction, account_id: UUID) -> None: ...
 
 
+class WaitingMail(Protocol):
+    """Messages that were told to come again because no account would take them."""
+
+    async def call_up(self, tx: Transaction, account_id: UUID) -> None:
+        """They are due when this commits: the first at once, workers see to the rest. So is what could not leave by
+        this account because its server was not there or did not let it in."""
+        ...
+
+
 class CapacityStore(Protocol):
     """What workers do, inside one tenant's transaction."""
 

@@ -72,7 +72,7 @@ where m.tenant_id = $1 and m.id = any ($2::uuid[]) and m.id between ($2::uuid[])
 
 -- name: note
 -- tenant: row
--- What no attempt tells about a notification. Some is said once a day, however often it is so.
+-- What no attempt tells about a notification. Some is said once a day, and once after each attempt, however often it is so.
 insert into timeline (tenant_id, notification_id, retention, id, at, event, reason, detail)
 select $1, u.notification_id, u.retention, u.id, now(), u.event, u.reason, u.detail::jsonb
 from unnest($2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::boolean[])
@@ -80,4 +80,8 @@ from unnest($2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::text[], $7::
 where not u.once_a_day or not exists (
     select from timeline t
     where t.tenant_id = $1 and t.notification_id = u.notification_id and t.retention = u.retention
-      and t.event = u.event and t.reason = u.reason and t.at >= date_trunc('day', now(), 'UTC'))
+      and t.event = u.event and t.reason = u.reason and t.at >= date_trunc('day', now(), 'UTC')
+      and not exists (
+          select from attempts a
+          where a.tenant_id = $1 and a.notification_id = u.notification_id and a.retention = u.retention
+            and a.started_at > t.at))

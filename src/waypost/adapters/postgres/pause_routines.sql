@@ -1,4 +1,4 @@
--- revision: 1
+-- revision: 2
 -- What pauses do to the queue, and how dead letters go back into it, by whoever calls (SECURITY INVOKER), under row level
 -- security. Applied again whenever this file changes.
 --
@@ -113,6 +113,72 @@ begin
 end
 $$;
 
+-- Something about the tenant's sender accounts has changed: what waits for one to have room, or because the server of this
+-- one could not be entered, is due now. What waits for anything else stays. A walk through the tenant's queue by id, of
+-- which this is one step; with the first, the days and moments that were promised are forgotten, for all are asked anew.
+-- Answers where the next begins, null at the end.
+create or replace function waypost.call_up(p_account uuid, p_place uuid, p_at_most integer) returns uuid
+language plpgsql
+set search_path = waypost, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_tenant text := current_setting('app.tenant_id'); v_walked uuid[]; v_ids uuid[]; v_now timestamptz; lane record;
+    -- Only workers write down how fast providers are written to, so only they call up what waits for that.
+    v_is_worker boolean := has_column_privilege('waypost.sender_paces', 'plan_at', 'update');
+begin
+    if p_place = '00000000-0000-0000-0000-000000000000' then
+        -- In the order in which workers lock them.
+        perform from sender_states s where s.tenant_id = v_tenant order by s.account_id for update;
+        update sender_states s set plan_at = null, plan_day = null, planned = 0
+        where s.tenant_id = v_tenant and (s.plan_at is not null or s.plan_day is not null);
+        if v_is_worker then
+            update sender_paces p set plan_at = null where p.tenant_id = v_tenant and p.plan_at is not null;
+        end if;
+    end if;
+    v_walked := array(select q.id from queue q where q.tenant_id = v_tenant and q.id >= p_place order by q.id limit p_at_most);
+    -- Skipped: what somebody else is claiming or taking back.
+    v_ids := array(
+        select q.id from queue q
+        where q.tenant_id = v_tenant and q.id = any (v_walked) and q.priority < 8 and q.due > now()
+        order by q.id for update skip locked);
+    v_ids := array(
+        select q.id from queue q
+        left join lateral (
+            select t.at, t.event, t.reason from timeline t
+            where t.tenant_id = v_tenant and t.notification_id = q.id and t.retention = q.retention
+            order by t.id desc limit 1) said on true
+        left join lateral (
+            select a.started_at, a.outcome, a.account_id from attempts a
+            where a.tenant_id = v_tenant and a.notification_id = q.id and a.retention = q.retention
+            order by a.n desc limit 1) tried on true
+        where q.tenant_id = v_tenant and q.id = any (v_ids) and case
+            when said.at is not null and (tried.started_at is null or tried.started_at <= said.at)
+            then said.event = 'deferred'
+                 and (said.reason = any ('{sender_limit,sender_pace,sender_paused}'::text[])
+                      or said.reason = 'provider_pace' and v_is_worker)
+            else tried.outcome = 4 and tried.account_id = p_account end);
+    for lane in
+        select q.channel, q.priority from queue q
+        where q.tenant_id = v_tenant and q.id = any (v_ids) group by q.channel, q.priority order by q.channel, q.priority
+    loop
+        perform pg_advisory_xact_lock_shared(lane_lock(v_tenant, lane.channel, lane.priority));
+    end loop;
+    v_now := clock_timestamp();
+    for lane in
+        with called as (
+            update queue q set due = v_now
+            where q.tenant_id = v_tenant and q.id = any (v_ids) returning q.channel, q.priority
+        )
+        select c.channel, c.priority from called c group by c.channel, c.priority order by c.channel, c.priority
+    loop
+        perform wake_lane(lane.channel, lane.priority, v_now);
+    end loop;
+    return case when cardinality(v_walked) = p_at_most then v_walked[p_at_most] end;
+end
+$$;
+
 -- One step of what a pause has to do to the queue: hold what is due and belongs to it, or, once it has ended, bring back
 -- what it held; then it is gone. False when there is nothing more to do, or somebody else is at it.
 create or replace function waypost.pause_step(p_pause uuid, p_at_most integer) returns boolean
@@ -130,6 +196,9 @@ begin
     end if;
     if v_pause.resumed_at is not null then
         v_place := bring_back(v_pause.place, p_at_most);
+        if v_pause.scope = 'account' then
+            v_place := least(v_place, call_up(v_pause.subject::uuid, v_pause.place, p_at_most));
+        end if;
         if v_place is null then
             delete from pauses p where p.tenant_id = v_tenant and p.id = p_pause;
             return false;
@@ -234,8 +303,8 @@ begin
 end
 $$;
 
-revoke execute on function waypost.held_ids, waypost.hold, waypost.bring_back, waypost.pause_step,
-    waypost.mark_paused_lanes, waypost.redrive from public;
-grant execute on function waypost.held_ids, waypost.bring_back, waypost.pause_step, waypost.mark_paused_lanes,
-    waypost.redrive to waypost_api, waypost_worker;
+revoke execute on function waypost.held_ids, waypost.hold, waypost.bring_back, waypost.call_up,
+    waypost.pause_step, waypost.mark_paused_lanes, waypost.redrive from public;
+grant execute on function waypost.held_ids, waypost.bring_back, waypost.call_up, waypost.pause_step,
+    waypost.mark_paused_lanes, waypost.redrive to waypost_api, waypost_worker;
 grant execute on function waypost.hold to waypost_worker;

@@ -73,6 +73,8 @@ class PgPauses:
                 await connection.execute(_SQL["end_lane_pause"], tenant_id, pause_id)
                 await connection.execute(_SQL["mark_lanes"])
             else:
+                if scope is PauseScope.ACCOUNT:
+                    await connection.execute(_SQL["lock_accounts"], tenant_id)
                 await connection.execute(_SQL["end_row_pause"], tenant_id, pause_id)
                 await connection.execute(_SQL["pause_step"], pause_id, at_once)
         self._tell(tx)

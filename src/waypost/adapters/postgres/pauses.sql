@@ -44,6 +44,11 @@ select waypost.mark_paused_lanes()
 -- It held no rows, so nothing is left to do.
 delete from pauses where tenant_id = $1 and id = $2
 
+-- name: lock_accounts
+-- tenant: row
+-- Before a pause of one ends: workers count for accounts first, and look for pauses then.
+select account_id from sender_states where tenant_id = $1 order by account_id for update
+
 -- name: end_row_pause
 -- tenant: row
 -- From now on it holds nothing; the walk that brings back what it held begins.

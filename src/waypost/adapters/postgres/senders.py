@@ -1,6 +1,6 @@
 """Sender accounts in PostgreSQL."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -16,7 +16,9 @@ from waypost.adapters.postgres.sender_rows import (
     schedule_json,
     state_of,
 )
-from waypost.adapters.postgres.work import PgWork, connection_of
+from waypost.adapters.postgres.work import PgTransaction, PgWork, connection_of
+from waypost.kernel.clock import Clock
+from waypost.kernel.ids import mint
 from waypost.kernel.work import Transaction
 from waypost.senders.model import Account, AccountState, AccountStatus, Day, Pace, Standing, StatusReason, WarmUp
 from waypost.senders.ports import Changed
@@ -24,6 +26,7 @@ from waypost.senders.ports import Changed
 _SQL: Final = load("senders")
 _AFTER_ALL: Final = UUID(int=2**128 - 1)
 _SHOWN: Final = timedelta(days=2)
+_CALLED_AT_ONCE: Final = 5_000
 
 
 class PgSenderAccounts:
@@ -68,6 +71,8 @@ class PgSenderAccounts:
         return await connection.fetchval(_SQL["count"], tx.tenant_id)
 
     async def find(self, tx: Transaction, account_id: UUID, *, for_change: bool = False) -> Account | None:
+        if for_change:
+            await connection_of(tx).execute(_SQL["lock_states"], tx.tenant_id)
         statement = _SQL["find_for_change"] if for_change else _SQL["find"]
         row = await connection_of(tx).fetchrow(statement, tx.tenant_id, account_id)
         return None if row is None else account_of(row)
@@ -110,6 +115,23 @@ class PgSenderAccounts:
 
     async def forget_paces(self, tx: Transaction, account_id: UUID) -> None:
         await connection_of(tx).execute(_SQL["forget_paces"], tx.tenant_id, account_id)
+
+
+class PgWaitingMail:
+    """Implements `senders.ports.WaitingMail`. `ring` tells the workers, once it is committed."""
+
+    def __init__(self, *, clock: Clock, ring: Callable[[], None]) -> None:
+        self._clock = clock
+        self._ring = ring
+
+    async def call_up(self, tx: Transaction, account_id: UUID) -> None:
+        connection = connection_of(tx)
+        done = await connection.execute(_SQL["waiting_is_called"], tx.tenant_id, account_id.hex)
+        if done.endswith(" 0"):
+            await connection.execute(_SQL["call_waiting"], tx.tenant_id, mint(self._clock), account_id.hex)
+        await connection.execute(_SQL["call_first"], account_id, _CALLED_AT_ONCE)
+        if isinstance(tx, PgTransaction):
+            tx.after_commit(self._ring)
 
 
 class PgSenderBoard:

@@ -58,6 +58,11 @@ select count(*) from sender_accounts where tenant_id = $1 and status <> 'archive
 -- One account, to be shown or opened.
 select * from sender_accounts where tenant_id = $1 and id = $2
 
+-- name: lock_states
+-- tenant: row
+-- Before an account is: workers count first and change its status then, and must not wait for each other.
+select account_id from sender_states where tenant_id = $1 order by account_id for update
+
 -- name: find_for_change
 -- tenant: row
 -- One account, locked, so that two changes do not both build on what was there before.
@@ -114,6 +119,23 @@ where tenant_id = $1 and account_id = $2 and day >= $3 order by day
 -- tenant: row
 -- Somebody has looked: what went wrong before counts no more.
 update sender_states set consecutive_errors = 0, next_at = null, plan_at = null where tenant_id = $1 and account_id = $2
+
+-- name: waiting_is_called
+-- tenant: row
+-- The walk of an earlier change begins anew.
+update pauses set place = '00000000-0000-0000-0000-000000000000'
+where tenant_id = $1 and scope = 'account' and subject = $2 and resumed_at is not null
+
+-- name: call_waiting
+-- tenant: row
+-- A pause that has ended: workers walk through the queue for it, and then it is gone.
+insert into pauses (tenant_id, id, scope, subject, reason, by_platform, created_at, created_by, resumed_at, place)
+values ($1, $2, 'account', $3, '', false, now(), 'operator', now(), '00000000-0000-0000-0000-000000000000')
+
+-- name: call_first
+-- tenant: row
+-- The first of those that wait (see pause_routines.sql).
+select waypost.call_up($1, '00000000-0000-0000-0000-000000000000', $2)
 
 -- name: forget_paces
 -- tenant: row
