@@ -151,8 +151,7 @@ class Reach:
     read: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """What one person did with one message. Each is a fact of its own."""
 
     seen_at: datetime | None = None
@@ -163,14 +162,13 @@ class Facts:
     clicked_at: datetime | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredMessage:
+class StoredMessage(msgspec.Struct, frozen=True, kw_only=True):
     id: UUID
     public: bool
     """A post for everyone; else a copy of one's own."""
     is_notification: bool
     topic: str
-    content: bytes | None = field(repr=False)
+    content: bytes | None
     is_shared: bool
     """Sealed by the tenant's key, not by the reader's."""
     expires_at: datetime
@@ -185,8 +183,7 @@ class Reader:
     data_key: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Message:
+class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A message as one person sees it."""
 
     id: UUID

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.inbox.model import (
     ALWAYS,

@@ -140,20 +140,15 @@ def _found(rows: Sequence[Record]) -> Found | None:
 
 
 def _message(row: Record) -> StoredMessage:
+    # By place, not by name: a page has a hundred of them to read.
+    _, _, post_id, public, is_notification, topic, content, is_shared, expires_at, *facts = row
     return StoredMessage(
-        id=row["id"],
-        public=row["public"],
-        is_notification=row["is_notification"],
-        topic=row["topic"],
-        content=row["content"],
-        is_shared=row["is_shared"],
-        expires_at=row["expires_at"],
-        facts=Facts(
-            seen_at=row["seen_at"],
-            read_at=row["read_at"],
-            archived_at=row["archived_at"],
-            snoozed_until=row["snoozed_until"],
-            pinned_at=row["pinned_at"],
-            clicked_at=row["clicked_at"],
-        ),
+        id=post_id,
+        public=public,
+        is_notification=is_notification,
+        topic=topic,
+        content=content,
+        is_shared=is_shared,
+        expires_at=expires_at,
+        facts=Facts(*facts),
     )
