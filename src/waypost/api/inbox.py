@@ -42,6 +42,17 @@ class InboxView(Shape):
     updated_at: Moment
 
 
+class FiguresView(Shape):
+    posts: int
+    copies: Annotated[int, Meta(description="That people have of their own, without archived and snoozed ones.")]
+    unread: Annotated[int, Meta(description="Of these copies.")]
+    is_partial: Annotated[bool, Meta(description="There are more than 10,000 copies, and only so many were counted.")]
+
+
+class InboxWithFiguresView(InboxView):
+    figures: FiguresView
+
+
 class FilterShape(Shape):
     """Whoever fits everything that is given, at the moment of the post."""
 
@@ -114,7 +125,7 @@ class PostWithReachView(PostView):
     reach: ReachView
 
 
-_INBOX: Final = {
+_INBOX: Final[dict[str, object]] = {
     "key": "main",
     "title": "Notifications",
     "description": "",
@@ -186,15 +197,22 @@ async def put_inbox(call: Call[InboxChange, NoQuery]) -> Versioned:
     "/v1/inboxes/{inbox}",
     Permission.INBOX_READ,
     summary="Read an inbox",
-    answer=InboxView,
+    answer=InboxWithFiguresView,
     versioned=True,
     refusals={404: ["unknown_inbox"]},
-    answer_example=_INBOX,
+    answer_example={**_INBOX, "figures": {"posts": 12, "copies": 340, "unread": 55, "is_partial": False}},
 )
 async def get_inbox(call: Call[NoBody, NoQuery]) -> Versioned:
-    """Its title, its description, and how long messages stay."""
-    found = await call.app.inbox.inboxes.get(call.tx, call.scope, call.path["inbox"])
-    return Versioned(body=_inbox(found), version=found.version)
+    """Its title, its description, how long messages stay, and how much is in it."""
+    inboxes = call.app.inbox.inboxes
+    found = await inboxes.get(call.tx, call.scope, call.path["inbox"])
+    counted = (await inboxes.figures(call.tx, call.scope, [found.key]))[found.key]
+    figures = FiguresView(
+        posts=counted.posts, copies=counted.copies, unread=counted.unread, is_partial=counted.is_partial
+    )
+    shown = _inbox(found)
+    view = InboxWithFiguresView(**{name: getattr(shown, name) for name in shown.__struct_fields__}, figures=figures)
+    return Versioned(body=view, version=found.version)
 
 
 @endpoint(

@@ -30,6 +30,7 @@ _ENTRIES: Final = (
         label="Recipients", path="/recipients", icon="people", permission=Permission.RECIPIENTS_READ, group="Sending"
     ),
     Entry(label="Templates", path="/templates", icon="page", permission=Permission.TEMPLATES_READ, group="Sending"),
+    Entry(label="Triggers", path="/triggers", icon="bolt", permission=Permission.TRIGGERS_READ, group="Sending"),
     Entry(
         label="Suppressions",
         path="/suppressions",
@@ -38,6 +39,7 @@ _ENTRIES: Final = (
         group="Sending",
     ),
     Entry(label="Explain", path="/explain", icon="book", permission=Permission.NOTIFICATIONS_READ, group="Sending"),
+    Entry(label="Inboxes", path="/inboxes", icon="tray", permission=Permission.INBOX_READ, group="Sending"),
     Entry(label="Mailbox", path="/mailbox", icon="tray", permission=Permission.MAILBOX_READ, group="Sending"),
     Entry(label="Senders", path="/senders", icon="send", permission=Permission.SENDERS_READ, group="Sending"),
     Entry(label="Domains", path="/domains", icon="house", permission=Permission.DOMAINS_READ, group="Sending"),

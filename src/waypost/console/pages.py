@@ -12,6 +12,7 @@ from waypost.console import (
     activity,
     domains,
     explain,
+    inboxes,
     mailbox,
     notifications,
     operations,
@@ -20,6 +21,7 @@ from waypost.console import (
     suppression,
     templates,
     tenants,
+    triggers,
     webhooks,
 )
 from waypost.console.assets import FOREVER, read_assets
@@ -35,9 +37,11 @@ ALL_PAGES: Final[tuple[Page, ...]] = (
     *notifications.PAGES,
     *recipients.PAGES,
     *templates.PAGES,
+    *triggers.PAGES,
     *suppression.PAGES,
     *explain.PAGES,
     *domains.PAGES,
+    *inboxes.PAGES,
     *operations.PAGES,
     *sender_accounts.PAGES,
     *webhooks.PAGES,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from waypost.inbox.model import Inbox, InboxSettings
+from waypost.inbox.model import Figures, Inbox, InboxSettings
 from waypost.inbox.ports import InboxStore
 from waypost.inbox.rules import (
     check_key,
@@ -25,6 +25,7 @@ _LISTING: Final = "inboxes"
 _MOST_SHOWN: Final = 100
 _LONGEST_TITLE: Final = 200
 _LONGEST_DESCRIPTION: Final = 2_000
+_MOST_COUNTED: Final = 10_000
 
 
 class Inboxes:
@@ -75,6 +76,11 @@ class Inboxes:
         size = read_limit(limit)
         found = await self._store.page(tx, decode_cursor(_LISTING, cursor) or "", size + 1)
         return page_of(found, size, lambda inbox: encode_cursor(_LISTING, inbox.key))
+
+    async def figures(self, tx: Transaction, scope: Scope, keys: Sequence[str]) -> Mapping[str, Figures]:
+        """How much stands in these inboxes. Counting ends at ten thousand copies each."""
+        scope.demand(Permission.INBOX_READ)
+        return await self._store.figures(tx, keys, self._clock.now(), _MOST_COUNTED)
 
     async def settings(self, tx: Transaction, scope: Scope) -> InboxSettings:
         scope.demand(Permission.INBOX_READ)

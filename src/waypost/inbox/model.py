@@ -34,6 +34,18 @@ class Inbox:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Figures:
+    """How much stands in an inbox: posts, and the copies that people have of their own, archived and snoozed apart."""
+
+    posts: int
+    copies: int
+    unread: int
+    """Of the copies. Posts for everyone are unread by whoever has not read them: their reach says how many have."""
+    is_partial: bool
+    """There are more copies than were counted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class InboxSettings:
     """What a tenant has chosen for all its inboxes."""
 

@@ -13,6 +13,7 @@ from waypost.inbox.model import (
     Drift,
     Facts,
     FeedFilter,
+    Figures,
     Inbox,
     InboxSettings,
     Reach,
@@ -32,6 +33,10 @@ class InboxStore(Protocol):
     async def find(self, tx: Transaction, key: str) -> Inbox | None: ...
 
     async def page(self, tx: Transaction, after: str, limit: int) -> Sequence[Inbox]: ...
+
+    async def figures(self, tx: Transaction, keys: Sequence[str], now: datetime, at_most: int) -> Mapping[str, Figures]:
+        """By key; of each inbox at most so many copies are counted."""
+        ...
 
     async def settings(self, tx: Transaction) -> InboxSettings: ...
 

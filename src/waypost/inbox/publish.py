@@ -115,6 +115,13 @@ class Posts:
         shown = [_shown(tx.tenant_id, key, row) for row in rows]
         return page_of(shown, size, lambda post: encode_id_cursor(listing, post.id))
 
+    async def reach(self, tx: Transaction, scope: Scope, inbox_key: str, post_ids: Sequence[UUID]) -> Sequence[Reach]:
+        """How far each of these posts reached; what is gone meanwhile reached nobody."""
+        scope.demand(Permission.INBOX_READ)
+        inbox = await self._inbox(tx, inbox_key)
+        found = [await self._posts.reach(tx, inbox.id, post_id) for post_id in post_ids]
+        return [one or Reach(delivered=0, seen=0, read=0) for one in found]
+
     async def get(self, tx: Transaction, scope: Scope, inbox_key: str, post_id: UUID) -> tuple[Post, Reach]:
         scope.demand(Permission.INBOX_READ)
         inbox = await self._inbox(tx, inbox_key)

@@ -1,6 +1,6 @@
 """Inboxes, their tenant's settings, and whom tokens speak for, in PostgreSQL."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -10,7 +10,7 @@ import msgspec
 from waypost.adapters.postgres.connection import Record
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import connection_of
-from waypost.inbox.model import Inbox, InboxSettings
+from waypost.inbox.model import Figures, Inbox, InboxSettings
 from waypost.inbox.ports import Standing
 from waypost.kernel.work import Transaction
 
@@ -42,6 +42,18 @@ class PgInboxes:
 
     async def page(self, tx: Transaction, after: str, limit: int) -> Sequence[Inbox]:
         return [_inbox(row) for row in await connection_of(tx).fetch(_SQL["inboxes"], tx.tenant_id, after, limit)]
+
+    async def figures(self, tx: Transaction, keys: Sequence[str], now: datetime, at_most: int) -> Mapping[str, Figures]:
+        rows = await connection_of(tx).fetch(_SQL["figures"], tx.tenant_id, list(keys), now, at_most + 1)
+        return {
+            row["key"]: Figures(
+                posts=row["posts"],
+                copies=min(row["copies"], at_most),
+                unread=min(row["unread"], at_most),
+                is_partial=row["copies"] > at_most,
+            )
+            for row in rows
+        }
 
     async def has(self, tx: Transaction, key: str) -> bool:
         return await connection_of(tx).fetchval(_SQL["has_topic"], tx.tenant_id, key)

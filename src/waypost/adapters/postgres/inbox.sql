@@ -20,6 +20,24 @@ where tenant_id = $1 and key > $2 order by key limit $3
 -- One, by its name.
 select id, key, title, description, ttl, version, created_at, updated_at from inboxes where tenant_id = $1 and key = $2
 
+-- name: figures
+-- tenant: row
+-- How much stands in inboxes: posts, and people's own copies, of which only so many are looked at.
+select b.key, (select count(*) from inbox_posts p
+               where p.tenant_id = $1 and p.inbox_id = b.id and p.redacted_at is null and p.expires_at > $3) as posts,
+       c.copies, c.unread
+from inboxes b
+cross join lateral (
+    select count(*) as copies, count(*) filter (where i.read_at is null and not exists (
+               select from inbox_watermarks w
+               where w.tenant_id = $1 and w.inbox_id = b.id and w.recipient_id = i.recipient_id and w.n > i.as_of
+                 and w.own_upto >= i.post_id)) as unread
+    from (select x.recipient_id, x.post_id, x.as_of, x.read_at from inbox_items x
+          where x.tenant_id = $1 and x.inbox_id = b.id and not x.public and x.expires_at > $3 and x.redacted_at is null
+            and x.archived_at is null and (x.snoozed_until is null or x.snoozed_until <= $3)
+          limit $4) i) c
+where b.tenant_id = $1 and b.key = any ($2::text[])
+
 -- name: has_topic
 -- tenant: row
 -- Whether the tenant has a topic of this key.
