@@ -137,7 +137,7 @@ async def test_every_connection_carries_its_time_outs(pool: Pool):
             name: await connection.fetchval(f"show {name}")
             for name in (
                 "application_name", "search_path", "statement_timeout", "lock_timeout", "jit",
-                "idle_in_transaction_session_timeout", "transaction_timeout", "enable_seqscan",
+                "idle_in_transaction_session_timeout", "transaction_timeout", "enable_seqscan", "enable_hashjoin",
             )
         }  # fmt: skip
     assert shown == {
@@ -148,7 +148,8 @@ async def test_every_connection_carries_its_time_outs(pool: Pool):
         "jit": "off",
         "idle_in_transaction_session_timeout": "30s",
         "transaction_timeout": "1min",
-        "enable_seqscan": "on",
+        "enable_seqscan": "off",
+        "enable_hashjoin": "on",
     }
 
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
 from waypost.adapters.postgres.connection import Record
@@ -16,6 +16,7 @@ from waypost.recipients.model import AddressStatus, Known, RecipientKind, Stored
 
 _SQL: Final = load("recipients")
 _BUCKETS: Final = 64
+T = TypeVar("T")
 
 
 class PgRecipientStore:
@@ -53,14 +54,14 @@ class PgRecipientStore:
             tx.tenant_id,
             [row.id for row in rows],
             [row.external_id for row in rows],
-            [row.kind.value for row in rows],
-            [row.locale for row in rows],
-            [row.timezone for row in rows],
+            _once([row.kind for row in rows]),
+            _once([row.locale or "" for row in rows]),
+            _once([row.timezone or "" for row in rows]),
             [row.attributes for row in rows],
             [row.data_key for row in rows],
-            [row.version for row in rows],
-            [row.created_at for row in rows],
-            [row.updated_at for row in rows],
+            _once([row.version for row in rows]),
+            _once([row.created_at for row in rows]),
+            _once([row.updated_at for row in rows]),
             *_address_columns(addresses),
         )
         return frozenset(row["id"] for row in added)
@@ -190,15 +191,20 @@ def _address_columns(rows: Sequence[StoredAddress]) -> tuple[list[object], ...]:
     return (
         [row.id for row in rows],
         [row.recipient_id for row in rows],
-        [row.channel.value for row in rows],
+        _once([row.channel for row in rows]),
         [row.hash for row in rows],
         [row.ciphertext for row in rows],
-        [row.verified for row in rows],
-        [row.status.value for row in rows],
-        [row.given_at for row in rows],
-        [row.created_at for row in rows],
-        [row.updated_at for row in rows],
+        _once([row.verified for row in rows]),
+        _once([row.status for row in rows]),
+        _once([row.given_at for row in rows]),
+        _once([row.created_at for row in rows]),
+        _once([row.updated_at for row in rows]),
     )
+
+
+def _once(column: list[T]) -> list[T]:
+    """One element where all are the same."""
+    return column[:1] if column and column.count(column[0]) == len(column) else column
 
 
 def _known_address(row: Record) -> StoredAddress:

@@ -45,11 +45,14 @@ from recipients where tenant_id = $1 and id = any($2::uuid[]) order by id for no
 
 -- name: add_recipients
 -- tenant: row
--- Sorted by external id by the caller; a taken id is left alone, after waiting for whoever is taking it.
+-- Sorted by external id by the caller; a taken id is left alone, after waiting for whoever is taking it. A column of one
+-- element says the same of all: most newcomers are alike, and every element costs the caller.
 with added as (
     insert into recipients
         (tenant_id, id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at)
-    select $1, id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at
+    select $1, id, external_id, coalesce(kind, ($4::text[])[1]), nullif(coalesce(locale, ($5::text[])[1]), ''),
+           nullif(coalesce(timezone, ($6::text[])[1]), ''), attributes, data_key, coalesce(version, ($9::int[])[1]),
+           coalesce(created_at, ($10::timestamptz[])[1]), coalesce(updated_at, ($11::timestamptz[])[1])
     from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::bytea[], $9::int[],
                 $10::timestamptz[], $11::timestamptz[])
         as new (id, external_id, kind, locale, timezone, attributes, data_key, version, created_at, updated_at)
@@ -58,7 +61,10 @@ with added as (
 ), reachable as (
     insert into addresses
         (tenant_id, id, recipient_id, channel, hash, ciphertext, verified, status, given_at, created_at, updated_at)
-    select $1, new.id, new.recipient_id, channel, hash, ciphertext, verified, status, given_at, created_at, updated_at
+    select $1, new.id, new.recipient_id, coalesce(channel, ($14::smallint[])[1]), hash, ciphertext,
+           coalesce(verified, ($17::boolean[])[1]), coalesce(status, ($18::text[])[1]),
+           coalesce(given_at, ($19::timestamptz[])[1]), coalesce(created_at, ($20::timestamptz[])[1]),
+           coalesce(updated_at, ($21::timestamptz[])[1])
     from unnest($12::uuid[], $13::uuid[], $14::smallint[], $15::text[], $16::bytea[], $17::boolean[], $18::text[],
                 $19::timestamptz[], $20::timestamptz[], $21::timestamptz[])
         as new (id, recipient_id, channel, hash, ciphertext, verified, status, given_at, created_at, updated_at)
@@ -165,10 +171,13 @@ select pg_advisory_xact_lock($1::int, bucket) from unnest($2::int[]) as bucket
 
 -- name: add_addresses
 -- tenant: row
--- New addresses of people whose rows the transaction made or holds.
+-- New addresses of people whose rows the transaction made or holds. A column of one element says the same of all.
 insert into addresses
     (tenant_id, id, recipient_id, channel, hash, ciphertext, verified, status, given_at, created_at, updated_at)
-select $1, id, recipient_id, channel, hash, ciphertext, verified, status, given_at, created_at, updated_at
+select $1, id, recipient_id, coalesce(channel, ($4::smallint[])[1]), hash, ciphertext,
+       coalesce(verified, ($7::boolean[])[1]), coalesce(status, ($8::text[])[1]),
+       coalesce(given_at, ($9::timestamptz[])[1]), coalesce(created_at, ($10::timestamptz[])[1]),
+       coalesce(updated_at, ($11::timestamptz[])[1])
 from unnest($2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::bytea[], $7::boolean[], $8::text[],
             $9::timestamptz[], $10::timestamptz[], $11::timestamptz[])
     as new (id, recipient_id, channel, hash, ciphertext, verified, status, given_at, created_at, updated_at)
