@@ -28,7 +28,6 @@ _STRUCTURE = {"adapters", "bootstrap", "client", "kernel", "settings"}
 
 _LONGEST = 400
 _LONGER_WITH_REASON: dict[str, str] = {
-    "settings/tree.py": "every choice an operator has stands in this one table",
     "adapters/postgres/resolvers.sql": "every function that looks across tenants stands in this one file",
     "adapters/postgres/routines.sql": "every function inside the database that a tenant's statements call",
 }

@@ -149,7 +149,10 @@ async def test_a_version_carries_its_images(acme: Any, admin: asyncpg.Connection
     made = await acme.ok("POST", path, {"locales": {"en": words, "de": words}, "files": [logo]})
     shown = {"filename": "logo.png", "content_type": "image/png", "size": 3, "disposition": "inline"}
     assert made["files"] == [shown | {"content_id": "logo"}]
+    drawn = f'<img src="data:image/png;base64,{in_base64(b"png")}" alt="Acme">'
+    assert drawn in (await acme.ok("POST", f"{path}/1.0.0/preview", {}))["html"]
     await acme.ok("POST", f"{path}/1.0.0/publish")
+    assert drawn in (await acme.ok("POST", f"{path}/1.0.0/preview", {}))["html"]
     assert await counts(admin) == (1, 0)
     assert await admin.fetchval("select kept_until from waypost.blobs") is None
     sent = await acme.ok("POST", PATH, {"to": to(1), "template": "invoice", "attachments": [invoice()]})

@@ -46,7 +46,7 @@ class RenderedView(Shape):
     direction: Direction
     subject: str
     preheader: str | None
-    html: str | None
+    html: Annotated[str, Meta(description="Images of the version's own stand in it as `data:`.")] | None
     text: str
     json: str | None
     findings: list[FindingView]

@@ -85,7 +85,10 @@ class WebhookDeliveryView(Shape):
 
 
 class NewReplay(Shape):
-    since: Annotated[Moment, Meta(description="At most seven days ago.")] = field(name="from")
+    since: Annotated[
+        Moment,
+        Meta(description="At most as many days ago as your operator keeps events: seven, unless they chose otherwise."),
+    ] = field(name="from")
     until: Annotated[Moment, Meta(description="Now, where it is left out.")] | None = field(name="to", default=None)
 
 

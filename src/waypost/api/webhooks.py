@@ -186,7 +186,8 @@ async def test_webhook_endpoint(call: Call[NoBody, NoQuery]) -> WebhookDeliveryV
     answer_example={"items": [DELIVERY_EXAMPLE], "next": None},
 )
 async def list_webhook_deliveries(call: Call[NoBody, DeliveryQuery]) -> Listing[WebhookDeliveryView]:
-    """Newest first, each with every call that was made for it. Kept for seven days."""
+    """Newest first, each with every call that was made for it. Kept as long as events are: seven days,
+    unless your operator chose otherwise."""
     page = await call.app.webhooks.deliveries.page(
         call.tx, call.scope, call.id("whe"), call.query.cursor, call.query.limit, state=call.query.status
     )

@@ -26,13 +26,14 @@ def templates_of(
     lookup = Lookup(templates=store, drafts=draft_store, keyring=keyring)
     compiler = Compiler(drafts=draft_store, versions=versions, renderer=renderer, keyring=keyring)
     catalog = Catalog(store=store, drafts=draft_store, lookup=lookup, topics=PgTopics(), clock=clock, audit=audit)
+    blobs = Blobs(PgBlobs())
     drafts = Drafts(
         store=draft_store,
         catalog=catalog,
         lookup=lookup,
         compiler=compiler,
         renderer=renderer,
-        blobs=Blobs(PgBlobs()),
+        blobs=blobs,
         clock=clock,
     )
     return Templates(
@@ -46,6 +47,7 @@ def templates_of(
             versions=versions,
             recipients=recipients,
             renderer=renderer,
+            blobs=blobs,
             clock=clock,
         ),
     )

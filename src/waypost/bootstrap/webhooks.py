@@ -1,5 +1,7 @@
 """Webhooks, joined for the API."""
 
+from datetime import timedelta
+
 from waypost.adapters.postgres.webhook_deliveries import PgDeliveries
 from waypost.adapters.postgres.webhook_endpoints import PgEndpoints
 from waypost.bootstrap.outbound import guard_of, urls_of
@@ -23,5 +25,11 @@ def webhooks_of(settings: Settings, *, keyring: Keyring, audit: Audit, clock: Cl
             audit=audit,
             clock=clock,
         ),
-        deliveries=Deliveries(store=deliveries, endpoints=endpoints, audit=audit, clock=clock),
+        deliveries=Deliveries(
+            store=deliveries,
+            endpoints=endpoints,
+            audit=audit,
+            clock=clock,
+            kept=timedelta(days=settings.replay_days),
+        ),
     )

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from typing import Final, Protocol
 
 from prometheus_client import CollectorRegistry
@@ -249,7 +250,8 @@ async def open_worker(
         if settings.relay == "on":
             relay, tell = await stack.enter_async_context(open_relay(settings, dsn, vault, telemetry, clock))
             more.append(Chore(name="tell_relay_standing", every=15.0, do=tell))
-        keeping = Upkeep(store=upkeep, rescue=rescue, clock=clock, more=more)
+        news_kept = timedelta(days=settings.replay_days)
+        keeping = Upkeep(store=upkeep, rescue=rescue, clock=clock, news_kept=news_kept, more=more)
         if own_time:
             keeping.chores = ()
         worker = Worker(

@@ -99,7 +99,9 @@ def replay(
     settings: Settings,
     *,
     endpoint_id: _Id,
-    since: Annotated[datetime, typer.Option("--from", help="The beginning, local time; at most seven days ago.")],
+    since: Annotated[
+        datetime, typer.Option("--from", help="The beginning, local time; as far back as events are kept, seven days.")
+    ],
     until: Annotated[datetime | None, typer.Option("--to", help="The end, local time; now without it.")] = None,
     as_json: _Json = False,
 ) -> None:

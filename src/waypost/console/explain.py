@@ -1,12 +1,12 @@
 """Why somebody would, or would not, get a message: a form that answers in plain words."""
 
-from datetime import UTC, datetime
 from typing import Final
 
+from waypost.console.moments import read_moment
 from waypost.console.visit import Page, Shown, View, Visit, page
 from waypost.console.words import reason
 from waypost.delivery.gate import Allow, Defer, Skip, Step
-from waypost.kernel.errors import Refused, refuse
+from waypost.kernel.errors import Refused
 from waypost.kernel.tenancy import Permission
 from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, PRIORITIES, Channel, Priority
 from waypost.notifications.explain import Case, Explanation
@@ -62,18 +62,8 @@ def _case(fields: dict[str, str]) -> Case:
         topic=fields["topic"] or None,
         template=fields["template"] or None,
         priority=PRIORITIES.get(fields["priority"], Priority.NORMAL),
-        at=_moment(fields["at"]),
+        at=read_moment(fields["at"], "/at"),
     )
-
-
-def _moment(text: str) -> datetime | None:
-    if not text:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise refuse("/at", "invalid_time", "Write a time such as 2026-01-15T23:00.") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _answer(found: Explanation) -> str:

@@ -3,9 +3,22 @@
 from datetime import UTC, datetime
 from typing import Final
 
+from waypost.kernel.errors import refuse
+
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 _DAY: Final = 86400
+
+
+def read_moment(text: str, pointer: str) -> datetime | None:
+    """What a field for a time says, in UTC where it names no zone; None where it is empty."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise refuse(pointer, "invalid_time", "Write a time such as 2026-01-15T23:00.") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def iso(moment: datetime) -> str:

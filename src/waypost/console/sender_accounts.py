@@ -1,20 +1,20 @@
 """From where mail leaves: accounts, what each has left today, and what stopped it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from waypost.console.sender_forms import account_form, read_account, troubles_of
 from waypost.console.visit import Page, Redirect, Shown, View, Visit, page
 from waypost.kernel import ids
 from waypost.kernel.errors import Conflict, Refused
 from waypost.kernel.tenancy import Permission
-from waypost.kernel.vocabulary import CATEGORIES
 from waypost.senders.accounts import AccountView
-from waypost.senders.connection import AccountKind, AuthMode, TlsMode
-from waypost.senders.fields import AccountChanges, AccountFields, fields_of
+from waypost.senders.connection import AccountKind, AuthMode
+from waypost.senders.fields import AccountFields, fields_of
 from waypost.senders.model import Day, ShownStatus
 from waypost.senders.vendors import Trial
-from waypost.senders.warmup import DEFAULT_SCHEDULE, next_stage_on
+from waypost.senders.warmup import next_stage_on
 
 _PAGE: Final = 50
 _TONES: Final = {
@@ -24,8 +24,6 @@ _TONES: Final = {
     ShownStatus.SUSPENDED: "bad",
     ShownStatus.ARCHIVED: "calm",
 }
-_NUMBERS: Final = ("port", "daily_limit", "batch_size", "delay_ms", "max_connections", "messages_per_connection")
-_TEXTS: Final = ("name", "from_address", "display_name", "host", "username", "subject")
 
 
 @page("GET", "/senders", Permission.SENDERS_READ)
@@ -37,22 +35,22 @@ async def senders(visit: Visit) -> Shown:
 @page("GET", "/senders/new", Permission.SENDERS_WRITE)
 async def new_sender(visit: Visit) -> Shown:
     empty = AccountFields(kind=AccountKind.SMTP, name="", from_address="", auth=AuthMode.PLAIN)
-    return _form(empty, {}, account_id=None)
+    return account_form(empty, {}, account_id=None)
 
 
 @page("POST", "/senders", Permission.SENDERS_WRITE)
 async def create_sender(visit: Visit) -> Shown:
     kind = AccountKind.GMAIL if visit.given("kind") == "gmail" else AccountKind.SMTP
     base = AccountFields(kind=kind, name="", from_address="")
-    changes, trouble = _read(visit, base)
+    changes, trouble = read_account(visit, base)
     fields = replace(base, **changes)
     if not trouble:
         try:
             made = await visit.app.senders.accounts.create(visit.tx, visit.scope, fields, visit.given("secret") or None)
             return Redirect(to=f"/senders/{ids.show('acc', made.account.id)}")
         except (Refused, Conflict) as refusal:
-            trouble = _trouble(refusal)
-    return _form(fields, trouble, account_id=None)
+            trouble = troubles_of(refusal)
+    return account_form(fields, trouble, account_id=None, visit=visit)
 
 
 @page("GET", "/senders/{id}", Permission.SENDERS_READ)
@@ -63,7 +61,7 @@ async def sender(visit: Visit) -> Shown:
 @page("GET", "/senders/{id}/edit", Permission.SENDERS_WRITE)
 async def edit_sender(visit: Visit) -> Shown:
     found = await visit.app.senders.accounts.get(visit.tx, visit.scope, visit.id("acc"))
-    return _form(fields_of(found.account), {}, account_id=ids.show("acc", found.account.id))
+    return account_form(fields_of(found.account), {}, account_id=ids.show("acc", found.account.id))
 
 
 @page("POST", "/senders/{id}/edit", Permission.SENDERS_WRITE)
@@ -71,7 +69,7 @@ async def change_sender(visit: Visit) -> Shown:
     account_id = visit.id("acc")
     found = await visit.app.senders.accounts.get(visit.tx, visit.scope, account_id)
     before = fields_of(found.account)
-    changes, trouble = _read(visit, before)
+    changes, trouble = read_account(visit, before)
     if not trouble:
         try:
             await visit.app.senders.accounts.change(
@@ -79,8 +77,8 @@ async def change_sender(visit: Visit) -> Shown:
             )
             return _back(visit)
         except (Refused, Conflict) as refusal:
-            trouble = _trouble(refusal)
-    return _form(replace(before, **changes), trouble, account_id=ids.show("acc", account_id))
+            trouble = troubles_of(refusal)
+    return account_form(replace(before, **changes), trouble, account_id=ids.show("acc", account_id), visit=visit)
 
 
 @page("POST", "/senders/{id}/pause", Permission.SENDERS_WRITE)
@@ -173,48 +171,3 @@ def _days(days: Sequence[Day]) -> list[dict[str, object]]:
 
 def _back(visit: Visit) -> Redirect:
     return Redirect(to=f"/senders/{ids.show('acc', visit.id('acc'))}")
-
-
-def _trouble(refusal: Refused | Conflict) -> dict[str, str]:
-    found = {error.pointer.split("/")[1]: error.message for error in getattr(refusal, "errors", ())}
-    return found or {"name": refusal.detail}
-
-
-def _read(visit: Visit, before: AccountFields) -> tuple[AccountChanges, dict[str, str]]:
-    """What the form says, and which of its numbers are none."""
-    trouble: dict[str, str] = {}
-    changes = AccountChanges()
-    for name in _TEXTS:
-        changes[name] = visit.given(name)
-    for name in _NUMBERS:
-        text = visit.given(name).strip()
-        if text.isascii() and text.isdigit() and len(text) < 10:
-            changes[name] = int(text)
-        elif not text and name == "daily_limit":
-            changes[name] = None
-        elif text:
-            trouble[name] = "Write a whole number."
-    changes["tls"] = TlsMode(visit.given("tls")) if visit.given("tls") in set(TlsMode) else before.tls
-    changes["auth"] = AuthMode(visit.given("auth")) if visit.given("auth") in set(AuthMode) else before.auth
-    chosen = frozenset(CATEGORIES[word] for word in visit.form.get("categories", ()) if word in CATEGORIES)
-    changes["categories"] = chosen or None
-    changes["adaptive"] = bool(visit.given("adaptive"))
-    wants_warmup = bool(visit.given("warmup"))
-    changes["warmup"] = (before.warmup or DEFAULT_SCHEDULE) if wants_warmup else None
-    if before.kind is AccountKind.GMAIL:
-        changes |= {"host": "", "username": "", "port": 0, "auth": AuthMode.NONE}
-    return changes, trouble
-
-
-def _form(fields: AccountFields, trouble: Mapping[str, str], *, account_id: str | None) -> View:
-    shows = {
-        "fields": fields,
-        "account_id": account_id or "",
-        "kinds": [("smtp", "An SMTP server"), ("gmail", "Gmail's API, by a service account")],
-        "tls_modes": [(mode.value, mode.value) for mode in TlsMode],
-        "auth_modes": [(mode.value, mode.value) for mode in AuthMode],
-        "offered": list(CATEGORIES),
-        "chosen": [one.word for one in fields.categories or ()],
-        "trouble": dict(trouble),
-    }
-    return View(template="sender_form.html", shows=shows, status=422 if trouble else 200)

@@ -18,7 +18,7 @@ from waypost.kernel.errors import NotFound, Refused
 from waypost.kernel.tenancy import Permission
 from waypost.kernel.vocabulary import CHANNELS, Channel
 from waypost.templates.drafting import NewVersion
-from waypost.templates.model import Direction, Format, Profile, Template
+from waypost.templates.model import Direction, Format, Profile, Template, Written
 
 _PATH: Final = "/templates/{key}/{channel}"
 
@@ -48,10 +48,7 @@ async def save_template_draft(visit: Visit) -> Shown:
         return _editor(template, fields)
     key, channel = visit.path["key"], channel_of(visit)
     try:
-        # The form shows no files: those of the newest version go on.
-        newest = (await visit.app.templates.drafts.page(visit.tx, visit.scope, key, channel, None, 1)).items
-        files = newest[0].written.files if newest else ()
-        new = NewVersion(written=replace(written_of(fields), files=files), semver=fields.semver.strip() or None)
+        new = NewVersion(written=await _written(visit, fields), semver=fields.semver.strip() or None)
         drafted = await visit.app.templates.drafts.add(visit.tx, visit.scope, key, channel, new)
     except Refused as refusal:
         return _editor(template, replace(fields, troubles=troubles_of(refusal)), status=refusal.status)
@@ -64,7 +61,12 @@ async def preview_template_draft(visit: Visit) -> Shown:
     fields = read_fields(visit)
     try:
         shown = await visit.app.templates.preview.unsaved(
-            visit.tx, visit.scope, visit.path["key"], channel_of(visit), written_of(fields), whom_of(visit, fields)
+            visit.tx,
+            visit.scope,
+            visit.path["key"],
+            channel_of(visit),
+            await _written(visit, fields),
+            whom_of(visit, fields),
         )
     except Refused as refusal:
         words = "\n".join(error.message for error in refusal.errors) or refusal.detail
@@ -102,6 +104,13 @@ def channel_of(visit: Visit) -> Channel:
     if channel is None:
         raise NotFound("There is no template of this key and channel.")
     return channel
+
+
+async def _written(visit: Visit, fields: EditorFields) -> Written:
+    """The form shows no files: those of the newest version go on."""
+    drafts = visit.app.templates.drafts
+    newest = (await drafts.page(visit.tx, visit.scope, visit.path["key"], channel_of(visit), None, 1)).items
+    return replace(written_of(fields), files=newest[0].written.files if newest else ())
 
 
 async def _own(visit: Visit) -> Template:

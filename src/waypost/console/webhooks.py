@@ -2,9 +2,10 @@
 
 from typing import Final
 
+from waypost.console.moments import read_moment
 from waypost.console.visit import Page, Redirect, Shown, View, Visit, page
 from waypost.kernel import ids
-from waypost.kernel.errors import Conflict, NotFound, Refused
+from waypost.kernel.errors import Conflict, NotFound, Refused, refuse
 from waypost.kernel.tenancy import Permission
 from waypost.outbox.catalogue import CATALOGUE
 from waypost.outbox.describe import event_id
@@ -13,6 +14,7 @@ from waypost.outbox.webhook_model import DeliveryState, EndpointStatus
 
 _PAGE: Final = 50
 _EVERYTHING: Final = "*"
+_REPLAYS_SHOWN: Final = 5
 
 
 @page("GET", "/webhooks", Permission.WEBHOOKS_READ)
@@ -42,34 +44,20 @@ async def create_webhook(visit: Visit) -> Shown:
 
 @page("GET", "/webhooks/{id}", Permission.WEBHOOKS_READ)
 async def webhook(visit: Visit) -> Shown:
-    endpoint_id = visit.id("whe")
-    endpoint = await visit.app.webhooks.endpoints.get(visit.tx, visit.scope, endpoint_id)
-    states = {state.value: state for state in DeliveryState}
-    chosen = states.get(visit.asked("status") or "")
-    log = await visit.app.webhooks.deliveries.page(
-        visit.tx, visit.scope, endpoint_id, visit.asked("cursor"), _PAGE, state=chosen
-    )
-    rows = [
-        {
-            "id": ids.show("whd", one.delivery.id),
-            "event": event_id(visit.scope.tenant_id, one.delivery.told),
-            "type": CATALOGUE[one.delivery.told.kind].name if one.delivery.told.kind in CATALOGUE else "unknown",
-            "at": one.delivery.told.at,
-            "state": one.delivery.state.value,
-            "due": one.delivery.due if one.delivery.state is DeliveryState.WAITING else None,
-            "attempts": one.attempts,
-        }
-        for one in log.items
-    ]
-    shows = {
-        "endpoint": endpoint,
-        "shown": ids.show("whe", endpoint_id),
-        "deliveries": rows,
-        "next": log.next,
-        "states": list(states),
-        "chosen": chosen.value if chosen else "",
-    }
-    return View(template="webhook.html", shows=shows)
+    return await _show(visit)
+
+
+@page("POST", "/webhooks/{id}/replay", Permission.WEBHOOKS_MANAGE)
+async def replay_webhook(visit: Visit) -> Shown:
+    try:
+        since = read_moment(visit.given("from"), "/from")
+        if since is None:
+            raise refuse("/from", "required", "Say from when on.")
+        until = read_moment(visit.given("to"), "/to")
+        await visit.app.webhooks.deliveries.replay(visit.tx, visit.scope, visit.id("whe"), since=since, until=until)
+    except Refused as refusal:
+        return await _show(visit, trouble=refusal.detail)
+    return _back(visit)
 
 
 @page("POST", "/webhooks/{id}/test", Permission.WEBHOOKS_MANAGE)
@@ -120,7 +108,43 @@ PAGES: Final[tuple[Page, ...]] = (
     disable_webhook,
     remove_webhook,
     retry_webhook,
+    replay_webhook,
 )
+
+
+async def _show(visit: Visit, *, trouble: str = "") -> View:
+    endpoint_id = visit.id("whe")
+    endpoint = await visit.app.webhooks.endpoints.get(visit.tx, visit.scope, endpoint_id)
+    states = {state.value: state for state in DeliveryState}
+    chosen = states.get(visit.asked("status") or "")
+    deliveries = visit.app.webhooks.deliveries
+    log = await deliveries.page(visit.tx, visit.scope, endpoint_id, visit.asked("cursor"), _PAGE, state=chosen)
+    replays = await deliveries.replays(visit.tx, visit.scope, endpoint_id)
+    rows = [
+        {
+            "id": ids.show("whd", one.delivery.id),
+            "event": event_id(visit.scope.tenant_id, one.delivery.told),
+            "type": CATALOGUE[one.delivery.told.kind].name if one.delivery.told.kind in CATALOGUE else "unknown",
+            "at": one.delivery.told.at,
+            "state": one.delivery.state.value,
+            "due": one.delivery.due if one.delivery.state is DeliveryState.WAITING else None,
+            "attempts": one.attempts,
+        }
+        for one in log.items
+    ]
+    shows = {
+        "endpoint": endpoint,
+        "shown": ids.show("whe", endpoint_id),
+        "deliveries": rows,
+        "next": log.next,
+        "states": list(states),
+        "chosen": chosen.value if chosen else "",
+        "replays": replays[:_REPLAYS_SHOWN],
+        "kept_days": deliveries.kept.days,
+        "given": {"from": visit.given("from"), "to": visit.given("to")},
+        "trouble": trouble,
+    }
+    return View(template="webhook.html", shows=shows, status=422 if trouble else 200)
 
 
 def _back(visit: Visit) -> Redirect:

@@ -42,10 +42,6 @@ KEPT: Final = {
     Purged.IDEMPOTENCY_KEYS: timedelta(hours=24),
     Purged.GATE_CHANGES: timedelta(days=8),
     Purged.NOTIFICATION_DEDUPE: timedelta(0),
-    Purged.OUTBOX: timedelta(days=7),
-    Purged.OUTBOX_UNREAD: timedelta(days=7),
-    Purged.PUBLISH_BACKLOG: timedelta(days=7),
-    Purged.WEBHOOK_DELIVERIES: timedelta(days=7),
     Purged.CONSUMED_EVENTS: timedelta(days=30),
     Purged.EVENT_FAILURES: timedelta(days=90),
     Purged.TIMERS: timedelta(days=90),
@@ -57,6 +53,8 @@ KEPT: Final = {
     Purged.BLOBS: timedelta(0),
 }
 """How long after its own date a row is kept."""
+NEWS: Final = (Purged.OUTBOX, Purged.OUTBOX_UNREAD, Purged.PUBLISH_BACKLOG, Purged.WEBHOOK_DELIVERIES)
+"""These are kept as long as the operator says."""
 
 
 class UpkeepStore(Protocol):
@@ -79,8 +77,17 @@ class Chore:
 
 
 class Upkeep:
-    def __init__(self, *, store: UpkeepStore, rescue: Rescue, clock: Clock, more: Sequence[Chore] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        store: UpkeepStore,
+        rescue: Rescue,
+        clock: Clock,
+        news_kept: timedelta = timedelta(days=7),
+        more: Sequence[Chore] = (),
+    ) -> None:
         self._store = store
+        self.kept = KEPT | dict.fromkeys(NEWS, news_kept)
         self._clock = clock
         self.chores: tuple[Chore, ...] = (
             *more,
@@ -101,7 +108,7 @@ class Upkeep:
             _log.error("partition not made", action="partition_missing", partition=name, problem=problem)
 
     async def purge_all(self) -> None:
-        for what, kept in KEPT.items():
+        for what, kept in self.kept.items():
             while await self._store.purge(what, kept):
                 pass
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from waypost.imports.model import LONGEST_RECORD, Layout, RowFault, Spec
 from waypost.imports.records import Cut, cut
-from waypost.imports.rows import Row, column_of, read_row
+from waypost.imports.rows import Row, RowReader, column_of
 from waypost.kernel.errors import FieldError
 from waypost.kernel.vault import TenantKey
 from waypost.recipients.merge import Merge
@@ -70,8 +70,9 @@ def prepare(
     found = cut(buffer, start.line, most, is_end=is_end, is_skipping=start.is_skipping)
     rows: list[Row] = []
     faults: list[RowFault] = []
+    reader = RowReader(spec.layout, spec.options)
     for record in found.records:
-        read = read_row(record, spec.layout, spec.options)
+        read = reader(record)
         if not isinstance(read, Row):
             faults.append(read)
         elif wrong := _tag_faults(read, spec.layout):

@@ -4,21 +4,19 @@ Works on bytes and knows where each record ends, so that whoever goes on later b
 are, a record is bounded: a line that is too long and a quote that nobody closes cost that one line.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from waypost.imports.model import LONGEST_RECORD
 
 
-@dataclass(frozen=True, slots=True)
-class RawRecord:
+class RawRecord(msgspec.Struct, frozen=True, gc=False):
     line: int
     raw: bytes
     fault: str | None = None
     """`record_too_long` or `unclosed_quote`: the line is skipped and the next one is read as usual."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(msgspec.Struct, frozen=True):
     """Records, and where the next begins."""
 
     records: list[RawRecord]
@@ -47,7 +45,7 @@ def cut(buffer: bytes, line: int, most: int, *, is_end: bool, is_skipping: bool 
                 records.append(RawRecord(line, b"", "record_too_long"))
                 return Cut(records, len(buffer), line, not is_end)
             if newline < 0:
-                records.append(_last(buffer[at:], line))
+                records += _last(buffer[at:], line)
                 return Cut(records, len(buffer), line + 1, is_skipping=False)
             fault = "record_too_long" if newline - at > LONGEST_RECORD else "unclosed_quote"
             records.append(RawRecord(line, b"", fault))
@@ -72,8 +70,9 @@ def _record_end(buffer: bytes, at: int) -> tuple[int | None, int]:
     return None, 0
 
 
-def _last(raw: bytes, line: int) -> RawRecord:
-    """The last line of a file may end without a line end, but not within quotes."""
+def _last(raw: bytes, line: int) -> list[RawRecord]:
+    """The last line of a file may end without a line end, but not within quotes. Half of a line end is no line."""
     if raw.count(b'"') % 2:
-        return RawRecord(line, b"", "unclosed_quote")
-    return RawRecord(line, raw.rstrip(b"\r\n"))
+        return [RawRecord(line, b"", "unclosed_quote")]
+    kept = raw.rstrip(b"\r")
+    return [RawRecord(line, kept)] if kept else []

@@ -1,6 +1,6 @@
 """From a record to what it says about someone."""
 
-from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 import msgspec
@@ -31,74 +31,95 @@ _MESSAGES: Final = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class _What(Enum):
+    """What the cells of a column say."""
+
+    NOTHING = 0
+    FIELD = 1
+    ATTRIBUTE = 2
+    JSON_ATTRIBUTE = 3
+    CONSENT = 4
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     line: int
     target: Target
     tags: tuple[str, ...]
     consents: tuple[ImportedConsent, ...]
 
 
-def read_row(record: RawRecord, layout: Layout, options: ImportOptions) -> Row | RowFault:
-    if record.fault is not None:
-        return fault_of(record.line, record.fault)
-    try:
-        text = record.raw.decode()
-    except UnicodeDecodeError:
-        return fault_of(record.line, "not_utf8")
-    if "\0" in text:
-        return fault_of(record.line, "invalid_text")
-    cells = cells_of(text, layout.delimiter)
-    if cells is None:
-        return fault_of(record.line, "bad_quotes")
-    if len(cells) > len(layout.targets):
-        return fault_of(record.line, "too_many_cells")
-    return _row(record.line, cells, layout, options)
+class RowReader:
+    """Reads the rows of one file: what each of its columns is, is worked out once."""
 
+    def __init__(self, layout: Layout, options: ImportOptions) -> None:
+        self._layout = layout
+        self._consents = options.consents
+        self._columns = [(*_column(target), name) for target, name in zip(layout.targets, layout.names, strict=True)]
 
-def _row(line: int, cells: list[str], layout: Layout, options: ImportOptions) -> Row | RowFault:
-    said: dict[str, str] = {}
-    attributes: dict[str, JsonValue] = {}
-    consents: list[ImportedConsent] = []
-    for target, name, cell in zip(layout.targets, layout.names, cells, strict=False):
-        value = cell.strip()
-        if target is None or not value:
-            continue
-        if target.startswith("attributes."):
-            plain = unguard(cell)
-            if target.endswith(JSON):
+    def __call__(self, record: RawRecord) -> Row | RowFault:
+        if record.fault is not None:
+            return fault_of(record.line, record.fault)
+        try:
+            text = record.raw.decode()
+        except UnicodeDecodeError:
+            return fault_of(record.line, "not_utf8")
+        if "\0" in text:
+            return fault_of(record.line, "invalid_text")
+        cells = cells_of(text, self._layout.delimiter)
+        if cells is None:
+            return fault_of(record.line, "bad_quotes")
+        if len(cells) > len(self._columns):
+            return fault_of(record.line, "too_many_cells")
+        return self._row(record.line, cells)
+
+    def _row(self, line: int, cells: list[str]) -> Row | RowFault:
+        said: dict[str, str] = {}
+        attributes: dict[str, JsonValue] = {}
+        consents: list[ImportedConsent] = []
+        for (what, key, name), cell in zip(self._columns, cells, strict=False):
+            value = cell.strip()
+            if not value or what is _What.NOTHING:
+                continue
+            if what is _What.ATTRIBUTE:
+                attributes[key] = unguard(cell) if cell[0] == "'" else cell
+            elif what is _What.FIELD:
+                said[key] = unguard(value) if value[0] == "'" else value
+            elif what is _What.JSON_ATTRIBUTE:
                 try:
-                    attributes[target[11:-5]] = msgspec.json.decode(plain)
+                    attributes[key] = msgspec.json.decode(unguard(cell))
                 except msgspec.DecodeError:
                     return fault_of(line, "invalid_json", name)
             else:
-                attributes[target[11:]] = plain
-            continue
-        if value[0] == "'":
-            value = unguard(value)
-        if target.startswith("consent:"):
-            word = value.lower()
-            if word not in _YES and word not in _NO:
-                return fault_of(line, "invalid_consent", name)
-            consents.append(ImportedConsent(column=options.consents[int(target[8:])], granted=word in _YES, line=line))
-        else:
-            said[target] = value
-    kind: RecipientKind | UnsetType = UNSET
-    if "kind" in said:
-        known = _KINDS.get(said["kind"].lower())
-        if known is None:
-            return fault_of(line, "invalid_kind", _name_of("kind", layout))
-        kind = known
-    fields = RecipientFields(
-        kind=kind,
-        email=said.get("email", UNSET),
-        phone=said.get("phone", UNSET),
-        locale=said.get("locale", UNSET),
-        timezone=said.get("timezone", UNSET),
-        attributes=attributes or UNSET,
-    )
-    tags = _split_tags(said["tags"]) if "tags" in said else ()
-    return Row(line=line, target=Target(id=said.get("id"), fields=fields), tags=tags, consents=tuple(consents))
+                word = unguard(value).lower()
+                if word not in _YES and word not in _NO:
+                    return fault_of(line, "invalid_consent", name)
+                consents.append(ImportedConsent(column=self._consents[int(key)], granted=word in _YES, line=line))
+        kind: RecipientKind | UnsetType = UNSET
+        if "kind" in said:
+            known = _KINDS.get(said["kind"].lower())
+            if known is None:
+                return fault_of(line, "invalid_kind", _name_of("kind", self._layout))
+            kind = known
+        fields = RecipientFields(
+            kind=kind,
+            email=said.get("email", UNSET),
+            phone=said.get("phone", UNSET),
+            locale=said.get("locale", UNSET),
+            timezone=said.get("timezone", UNSET),
+            attributes=attributes or UNSET,
+        )
+        tags = _split_tags(said["tags"]) if "tags" in said else ()
+        return Row(line=line, target=Target(id=said.get("id"), fields=fields), tags=tags, consents=tuple(consents))
+
+
+def _column(target: str | None) -> tuple["_What", str]:
+    if target is None:
+        return _What.NOTHING, ""
+    if target.startswith("consent:"):
+        return _What.CONSENT, target[8:]
+    if not target.startswith("attributes."):
+        return _What.FIELD, target
+    return (_What.JSON_ATTRIBUTE, target[11:-5]) if target.endswith(JSON) else (_What.ATTRIBUTE, target[11:])
 
 
 def fault_of(line: int, code: str, column: str = "") -> RowFault:

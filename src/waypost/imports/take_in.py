@@ -60,6 +60,8 @@ class TakeIn:
     async def _attach(self, tx: Transaction, rows: Sequence[Row], plan: Plan, spec: Spec) -> None:
         """Tags, the list and consents, for whoever came in."""
         common = spec.options.tags
+        if not common and spec.options.list_key is None and not any(row.tags or row.consents for row in rows):
+            return
         tags: dict[tuple[UUID, str], None] = {}
         consents: list[tuple[UUID, ImportedConsent]] = []
         people: dict[UUID, None] = {}

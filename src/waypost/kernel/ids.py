@@ -3,16 +3,16 @@
 A uuid column sorts by time this way and partitions are cut by it, so an id alone finds its partition.
 """
 
-import os
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
-from uuid import UUID
+from uuid import UUID, SafeUUID
 
 from ulid import ULID
 
 from waypost.kernel.clock import Clock
+from waypost.kernel.entropy import Pieces
 
 # A ULID's first digit holds only three bits; a year beyond 9999 cannot be a moment of ours.
 _ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z")
@@ -20,6 +20,9 @@ _DIGITS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS: Final = [first + second for first in _DIGITS for second in _DIGITS]
 _LOW: Final = (1 << 70) - 1
 _EARLIEST: Final = datetime.fromtimestamp(0, UTC)
+_entropy: Final = Pieces(10)
+_blank: Final = object.__new__
+_write: Final = object.__setattr__
 _LATEST_MS: Final = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp() * 1000)
 
 
@@ -29,12 +32,15 @@ def mint(clock: Clock) -> UUID:
 
 
 def mint_at(moment: datetime) -> UUID:
-    return id_at(moment, os.urandom(10))
+    return id_at(moment, _entropy.take())
 
 
 def id_at(moment: datetime, entropy: bytes) -> UUID:
-    milliseconds = int(moment.timestamp() * 1000)
-    return UUID(bytes=milliseconds.to_bytes(6, "big") + entropy)
+    # Written into a blank one: its own way to make one looks at six spellings of an id, in twice the time.
+    made = _blank(UUID)
+    _write(made, "int", int(moment.timestamp() * 1000) << 80 | int.from_bytes(entropy, "big"))
+    _write(made, "is_safe", SafeUUID.unknown)
+    return made
 
 
 def first_id_at(moment: datetime) -> UUID:

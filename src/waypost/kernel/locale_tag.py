@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 _TAG: Final = re.compile(
     r"(?P<language>[A-Za-z]{2,3})(?:-(?P<script>[A-Za-z]{4}))?(?:-(?P<region>[A-Za-z]{2}|[0-9]{3}))?"
     r"(?P<variants>(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3})){0,2})\Z"
 )
+_LONGEST: Final = 32
 _LANGUAGE_WORDS: Final = """
     aa ab ae af agq ak am an ann apc ar arn as asa ast av ay az ba bal bas be bem bew bez bg bgc bgn bho bi blo blt bm
     bn bo br brx bs bss byn ca cad cch ccp ce ceb cgg ch cho chr cic ckb co cop cr cs csw cu cv cy da dav de dje doi
@@ -41,6 +43,11 @@ _SCRIPTS_FROM_THE_RIGHT: Final = frozenset(_RIGHT_SCRIPTS.split())
 
 def spell_locale(text: str) -> str | None:
     """The tag in its one spelling; None where there is no such locale."""
+    return _spelled(text) if len(text) <= _LONGEST else None
+
+
+@lru_cache(maxsize=1_000)
+def _spelled(text: str) -> str | None:
     match = _TAG.match(text)
     if match is None:
         return None

@@ -24,15 +24,23 @@ from waypost.outbox.webhook_model import (
 )
 from waypost.tenants.audit import Audit
 
-WINDOW: Final = timedelta(days=7)
-"""How long news is kept, and so how far back a replay reaches."""
 _LISTING: Final = "webhook-deliveries"
 _MOST_REPLAYS: Final = 5
 _REPLAYS_SHOWN: Final = 20
 
 
 class Deliveries:
-    def __init__(self, *, store: DeliveryStore, endpoints: EndpointStore, audit: Audit, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        store: DeliveryStore,
+        endpoints: EndpointStore,
+        audit: Audit,
+        clock: Clock,
+        kept: timedelta = timedelta(days=7),
+    ) -> None:
+        self.kept = kept
+        """How long news and deliveries are kept, and so how far back a replay reaches."""
         self._store = store
         self._endpoints = endpoints
         self._audit = audit
@@ -90,8 +98,8 @@ class Deliveries:
         end = min(until or now, now)
         if since >= end:
             raise refuse("/from", "out_of_range", "`from` must lie before `to`, and in the past.")
-        if since < now - WINDOW:
-            raise refuse("/from", "out_of_range", f"Events are kept for {WINDOW.days} days; start later.")
+        if since < now - self.kept:
+            raise refuse("/from", "out_of_range", f"Events are kept for {self.kept.days} days; start later.")
         running = [one for one in await self._store.replays(tx, endpoint_id, _MOST_REPLAYS) if not one.done]
         if len(running) >= _MOST_REPLAYS:
             raise Conflict("Too many replays are under way; wait for one to end.", code="too_many_replays")

@@ -6,6 +6,7 @@ The command line wins over the environment, the environment over the file. `tabl
 
 from waypost.settings.load import load
 from waypost.settings.readers import Secret
-from waypost.settings.tree import Setting, Settings, table
+from waypost.settings.rows import Setting
+from waypost.settings.tree import Settings, table
 
 __all__ = ["Secret", "Setting", "Settings", "load", "table"]

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from waypost.kernel.errors import Misconfigured
-from waypost.settings.tree import PREFIX, Setting, Settings, table
+from waypost.settings.rows import PREFIX, Setting
+from waypost.settings.tree import Settings, table
 
 
 def load(environment: Mapping[str, str] = os.environ, options: Mapping[str, object] | None = None) -> Settings:

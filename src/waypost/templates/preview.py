@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
+from waypost.kernel.blobs import Blobs
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import NotFound, refuse
 from waypost.kernel.ids import mint
@@ -14,6 +17,7 @@ from waypost.recipients.records import Recipients
 from waypost.templates.compiling import Compiled, Compiler
 from waypost.templates.context import Reader, build_context
 from waypost.templates.drafting import Drafts
+from waypost.templates.inline_images import images_of, with_images
 from waypost.templates.lint import OPT_OUT_NAMES, Finding, lint
 from waypost.templates.lookup import Lookup
 from waypost.templates.model import Direction, House, JsonObject, JsonValue, Template, TemplateKind, Written
@@ -59,6 +63,7 @@ class Preview:
         versions: VersionStore,
         recipients: Recipients,
         renderer: Renderer,
+        blobs: Blobs,
         clock: Clock,
     ) -> None:
         self._lookup = lookup
@@ -67,6 +72,7 @@ class Preview:
         self._versions = versions
         self._recipients = recipients
         self._renderer = renderer
+        self._blobs = blobs
         self._clock = clock
 
     async def stored(
@@ -110,7 +116,8 @@ class Preview:
             if faults:
                 detail = "The variables do not fit the template."
                 raise refused_below("/variables", faults, detail=detail, code="invalid_variables")
-        parts = await self._render(tx, compiled, variables, reader, locale, house)
+        rendered = await self._render(tx, compiled, variables, reader, locale, house)
+        parts = await self._with_images(tx, template, written, rendered)
         return Shown(
             locale=locale,
             direction=written.locales[locale].direction,
@@ -118,6 +125,16 @@ class Preview:
             findings=tuple(lint(template, written, {locale: compiled})),
             locales=tuple(sorted(written.locales)),
         )
+
+    async def _with_images(
+        self, tx: Transaction, template: Template, written: Written, parts: RenderedParts
+    ) -> RenderedParts:
+        images = images_of(parts.html, written.files)
+        if parts.html is None or not images:
+            return parts
+        key = await self._lookup.key(tx, template.owner)
+        contents = await self._blobs.open(tx, template.owner, key, [file.digest for file in images.values()])
+        return msgspec.structs.replace(parts, html=with_images(parts.html, images, contents))
 
     async def _frozen(self, tx: Transaction, template: Template, version_id: UUID, locale: str) -> Compiled | None:
         key = await self._lookup.key(tx, template.owner)

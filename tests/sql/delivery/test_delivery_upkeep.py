@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
-from waypost.delivery.upkeep import KEPT, Purged, Upkeep
+from waypost.delivery.upkeep import Purged, Upkeep
 from waypost.kernel.clock import VirtualClock
 from waypost.kernel.errors import Unavailable
 
@@ -66,7 +66,7 @@ async def test_each_table_loses_what_is_past_its_time_and_nothing_else(office: A
     assert left | expected == left
     assert await office.count("webhook_attempts") == 2
     assert await office.count("blob_uses") == 2
-    assert not any([await worker.upkeep.purge(what, kept) for what, kept in KEPT.items()])
+    assert not any([await worker.upkeep.purge(what, kept) for what, kept in upkeep.kept.items()])
 
 
 async def test_a_purge_takes_a_bounded_bite(office: Any, monkeypatch: Any) -> None:

@@ -36,8 +36,21 @@ async def test_an_account_s_life_in_the_browser(sign_in: Any, site: Any, violati
     await page.get_by_role("button", name="Resume").click()
     await page.get_by_role("link", name="Edit").click()
     await page.get_by_label("Daily limit").fill("30")
+    await page.get_by_label("Limits of mailbox providers").fill("gmail many")
+    await page.get_by_label("Stages of the warm-up").fill("20 1 5")
+    await page.get_by_role("button", name="Save").click()
+    await page.get_by_text("Write a provider and a number on each line").wait_for()
+    await page.get_by_text("Write four numbers on each line").wait_for()
+    assert await page.get_by_label("Limits of mailbox providers").input_value() == "gmail many"
+    assert await violations(page) == []
+    await page.get_by_label("Limits of mailbox providers").fill("Gmail 200\nexample.org 30")
+    await page.get_by_label("Stages of the warm-up").fill("40 1 5 0\n80 2 5 0")
     await page.get_by_role("button", name="Save").click()
     await page.get_by_text("0 of 30 used").wait_for()
+    await page.get_by_text("stage 1 of 2").wait_for()
+    [kept] = (await site.api.ok("GET", "/v1/sender-accounts"))["items"]
+    assert kept["provider_limits"] == {"gmail": 200, "example.org": 30}
+    assert [one["limit"] for one in kept["warmup"]["stages"]] == [40, 80]
     await page.goto(f"{site.url}/senders")
     await page.get_by_role("link", name="Notices").wait_for()
     assert await violations(page) == []

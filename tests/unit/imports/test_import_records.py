@@ -3,7 +3,7 @@
 import csv
 import io
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from waypost.imports.cells import cells_of
@@ -37,6 +37,7 @@ def test_what_a_writer_of_csv_wrote_is_read_back_whatever_the_steps(rows: list[l
 
 
 @given(st.binary(max_size=400), st.integers(1, 5))
+@example(b"a\n\r", 1)
 def test_any_bytes_end_in_bounded_records_with_rising_lines(raw: bytes, most: int) -> None:
     records = all_records(raw, LONGEST_RECORD * 2, most)
     lines = [record.line for record in records]

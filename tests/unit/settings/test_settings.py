@@ -7,6 +7,7 @@ import pytest
 
 from waypost.kernel.errors import Misconfigured
 from waypost.settings import Secret, Settings, load, table
+from waypost.settings.rows import Group
 
 
 def test_defaults_stand_where_nothing_is_given(tmp_path: Path) -> None:
@@ -135,7 +136,9 @@ def test_this_machine_reaches_the_api_wherever_it_listens(host: str, url: str) -
 
 def test_every_setting_has_a_sentence_a_default_and_a_reader_that_takes_the_default() -> None:
     rows = table()
-    assert [row.name for row in rows] == [one.name for one in fields(Settings)]
+    assert sorted(row.name for row in rows) == sorted(one.name for one in fields(Settings))
+    groups = [row.about.group for row in rows]
+    assert groups == sorted(groups, key=list(Group).index), "each group stands together, in the order of the page"
     for row in rows:
         assert row.about.sentence.endswith((".", "…")), row.name
         assert row.shown_default, row.name
