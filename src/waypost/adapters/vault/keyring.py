@@ -14,12 +14,14 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from waypost.adapters.vault.masterkey import KEY_BYTES, MasterKey
+from waypost.kernel.entropy import Pieces
 from waypost.kernel.mac import Mac
 from waypost.kernel.vault import SealBroken
 
 _FIRST_GENERATION: Final = b"\x01"
 _NONCE_END: Final = 13
 _SHORTEST: Final = _NONCE_END + 16
+_nonces: Final = Pieces(12)
 
 
 class SealingKey:
@@ -31,7 +33,7 @@ class SealingKey:
         self._cipher = AESGCM(secret)
 
     def seal(self, plain: bytes, bound_to: str) -> bytes:
-        nonce = os.urandom(12)
+        nonce = _nonces.take()
         return _FIRST_GENERATION + nonce + self._cipher.encrypt(nonce, plain, bound_to.encode())
 
     def open(self, sealed: bytes, bound_to: str) -> bytes:
@@ -54,7 +56,7 @@ class OpenTenantKey:
     def __init__(self, secret: bytes) -> None:
         self._seals = SealingKey(_subkey(secret, "seal"))
         self._wraps = SealingKey(_subkey(secret, "wrap"))
-        self._addresses = _subkey(secret, "address")
+        self._addresses = Mac(_subkey(secret, "address"))
         self._signatures = _subkey(secret, "sign")
         self._purposes: dict[str, Mac] = {}
 
@@ -72,7 +74,7 @@ class OpenTenantKey:
         return SealingKey(self._wraps.open(wrapped, bound_to))
 
     def hash_address(self, channel_word: str, normalised: str) -> str:
-        return "sha256:" + hmac.digest(self._addresses, f"{channel_word}:{normalised}".encode(), "sha256").hex()
+        return "sha256:" + self._addresses(f"{channel_word}:{normalised}".encode()).hex()
 
     def sign(self, purpose: str, message: bytes) -> bytes:
         made = self._purposes.get(purpose)
