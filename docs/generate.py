@@ -53,6 +53,9 @@ waypost tail --lines 5 --count 1
 ```
 """
 
+_README = "../README.md"
+_SPEED = "<!-- speed: made by `make docs` from the last kept run -->"
+_END_OF_SPEED = "<!-- end of speed -->"
 _CLOSING = "\nThis page is made from the code by `make docs`.\n"
 
 
@@ -102,27 +105,34 @@ def _beside(module: str, page: str) -> str:
         sys.path.pop(0)
 
 
-def performance_page() -> str:
+def _measured(page: str) -> str:
     """From the benchmarks' last kept run; they lie beside the package, not in it."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
     try:
-        from benchmarks.page import performance_page as write
+        return getattr(importlib.import_module("benchmarks.page"), page)()
     finally:
         sys.path.pop(0)
-    return write()
+
+
+def readme() -> str:
+    """The README with its table of speeds renewed; everything else in it is written by hand."""
+    before, _, rest = (Path(__file__).parent / _README).read_text(encoding="utf-8").partition(_SPEED)
+    after = rest.partition(_END_OF_SPEED)[2]
+    return f"{before}{_SPEED}\n\n{_measured('speed_table')}\n{_END_OF_SPEED}{after}"
 
 
 PAGES = {
     "settings.md": settings_page,
     "command-line.md": commands_page,
-    "performance.md": performance_page,
+    "performance.md": lambda: _measured("performance_page"),
     "metrics.md": lambda: _beside("telemetry_pages", "metrics_page") + _CLOSING,
     "webhook-events.md": lambda: _beside("event_page", "events_page") + _CLOSING,
     "retries.md": lambda: _beside("retry_page", "retries_page") + _CLOSING,
     "log-actions.md": lambda: _beside("telemetry_pages", "actions_page") + _CLOSING,
+    _README: readme,
 }
 
 
 if __name__ == "__main__":
     for name, write in PAGES.items():
-        Path(__file__).with_name(name).write_text(write(), encoding="utf-8")
+        (Path(__file__).parent / name).write_text(write(), encoding="utf-8")
