@@ -29,7 +29,7 @@ from waypost.adapters.postgres.template_contents import PgVersionStore
 from waypost.adapters.postgres.tenants import PgKeyring, PgTenantStore
 from waypost.adapters.postgres.upkeep import PgUpkeep
 from waypost.adapters.postgres.work import PgWork
-from waypost.adapters.postgres.worker_leases import PgWorkerLeases
+from waypost.adapters.postgres.worker_leases import PgAddressees, PgWorkerLeases
 from waypost.adapters.render.pool import RenderPool
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import open_master_key
@@ -64,6 +64,7 @@ from waypost.delivery.worker import Worker
 from waypost.inbox.sweep import Sweep
 from waypost.kernel.blobs import Blobs
 from waypost.kernel.ids import mint
+from waypost.notifications.addressees import Addressees
 from waypost.notifications.compose import MailComposer
 from waypost.notifications.tails import Tails
 from waypost.outbox.ports import RelayTelemetry
@@ -205,6 +206,7 @@ async def open_worker(
             lease=lease,
             clock=clock,
             random=random.random,
+            addressees=Addressees(work=work, store=PgAddressees(), keyring=keyring),
         )
         depth = own_time.depth if own_time else _DEPTH
         dispatcher = Dispatcher(parts, worker_id=worker_id, batch_size=settings.batch_size, depth=depth)

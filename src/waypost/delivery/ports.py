@@ -244,6 +244,14 @@ class Capacity(Protocol):
         ...
 
 
+class Addressees(Protocol):
+    """To whom messages went, for one who finds only what became of them."""
+
+    async def masked(self, tenant_id: str, ids: Sequence[UUID]) -> Mapping[UUID, tuple[UUID, str]]:
+        """The address of each, and the mask under which it is shown. Whoever was erased meanwhile is not there."""
+        ...
+
+
 class JournalPage(Protocol):
     """Where a batch is noted, so that a killed worker leaves in doubt only what was on the wire."""
 

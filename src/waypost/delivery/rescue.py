@@ -1,16 +1,24 @@
 """Taking up what a lost worker held: by its journal where that can be read, by its lease where not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 from uuid import UUID
 
 import structlog
+from msgspec import structs
 
 from waypost.delivery.lease import Lease
-from waypost.delivery.model import Held, Settlement
-from waypost.delivery.ports import AbandonedJournal, DispatchStore, JournalShelf, Telemetry, WorkerStore
-from waypost.delivery.rules import WORKER_LOST, close, give_back
+from waypost.delivery.model import Bounced, Closed, Held, Settlement
+from waypost.delivery.ports import (
+    AbandonedJournal,
+    Addressees,
+    DispatchStore,
+    JournalShelf,
+    Telemetry,
+    WorkerStore,
+)
+from waypost.delivery.rules import WORKER_LOST, close, consequence_of, give_back
 from waypost.delivery.settle import Settler
 from waypost.kernel.backoff import Random
 from waypost.kernel.clock import Clock
@@ -32,8 +40,10 @@ class Rescue:
         lease: Lease,
         clock: Clock,
         random: Random,
+        addressees: Addressees | None = None,
     ) -> None:
         self._workers = workers
+        self._addressees = addressees
         self._store = store
         self._shelf = shelf
         self._telemetry = telemetry
@@ -80,7 +90,8 @@ class Rescue:
         rescued = 0
         settler = Settler(store=self._store, clock=self._clock, worker_id=worker_id)
         for hold in await self._workers.holds(worker_id):
-            settlements = [judge(held) for held in await self._workers.open_attempts(worker_id, hold)]
+            judged = [judge(held) for held in await self._workers.open_attempts(worker_id, hold)]
+            settlements = await self._with_consequences(hold.tenant_id, judged)
             if settlements and not await settler.settle_some(hold.batch_id, settlements):
                 continue
             await self._workers.let_go(worker_id, hold)
@@ -96,6 +107,23 @@ class Rescue:
         if mark is None or not (mark.going or mark.outcome):
             return give_back(held, self._clock.now(), blamed=True)
         return close(held, mark.outcome or WORKER_LOST, self._clock.now(), self._random)
+
+    async def _with_consequences(self, tenant_id: str, judged: Sequence[Settlement]) -> Sequence[Settlement]:
+        """A refusal that only the journal tells of means as much for its address as one that was settled at once."""
+        found = {
+            one.held.id: consequence
+            for one in judged
+            if isinstance(one, Closed) and (consequence := consequence_of(one.outcome, one.end)) is not None
+        }
+        if not found or self._addressees is None:
+            return judged
+        known = await self._addressees.masked(tenant_id, sorted(found))
+        return [
+            structs.replace(one, bounced=Bounced(address_id=to[0], masked=to[1], consequence=found[one.held.id]))
+            if isinstance(one, Closed) and one.held.id in found and (to := known.get(one.held.id)) is not None
+            else one
+            for one in judged
+        ]
 
     def _in_doubt(self, held: Held) -> Settlement:
         return close(held, WORKER_LOST, self._clock.now(), self._random)

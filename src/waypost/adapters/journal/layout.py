@@ -12,15 +12,20 @@ from uuid import UUID, uuid4
 
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
 
-MAGIC: Final = b"WAYPOSTJ"
+MAGIC: Final = b"WAYPOST2"
+"""Of this layout: the notes of a worker with another are not understood."""
 HEADER: Final = struct.Struct("<8s16s16s")
 HEADER_BYTES: Final = 64
 SLOT_BYTES: Final = 32
 HELD: Final = struct.Struct("<16sHB")
 STATE_AT: Final = 18
-ANSWER: Final = struct.Struct("<BBiI")
+ANSWER: Final = struct.Struct("<BBHII")
+"""Kind, reason, code, milliseconds, and the seconds that the vendor asked to be left alone for."""
 ANSWER_AT: Final = 20
-NO_CODE: Final = -1
+NO_CODE: Final = 0xFFFF
+HARD_BOUNCE: Final = 0x80
+"""Beside the reason's number: the address itself is dead."""
+LONGEST_WISH: Final = 0xFFFFFFFF
 _REASONS: Final = tuple(OutcomeReason)
 REASON_NUMBERS: Final = {None: 0} | {reason: number for number, reason in enumerate(_REASONS, start=1)}
 
@@ -55,13 +60,16 @@ def read_slot(memory: bytes, slot: int) -> tuple[UUID, int, SlotMark] | None:
 
 
 def _read_answer(memory: bytes, slot: int) -> Outcome:
-    answer: tuple[int, int, int, int] = ANSWER.unpack_from(memory, slot + ANSWER_AT)
-    kind, reason, code, latency = answer
+    answer: tuple[int, int, int, int, int] = ANSWER.unpack_from(memory, slot + ANSWER_AT)
+    kind, marked, code, latency, wish = answer
+    reason = marked & ~HARD_BOUNCE
     return Outcome(
         kind=OutcomeKind(kind),
         reason=None if reason == 0 else _REASONS[reason - 1],
         code=None if code == NO_CODE else code,
         latency_ms=latency,
+        hard_bounce=marked & HARD_BOUNCE != 0,
+        retry_after=float(wish) if wish else None,
     )
 
 

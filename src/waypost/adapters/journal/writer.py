@@ -4,6 +4,7 @@ import fcntl
 import mmap
 import os
 from collections.abc import Sequence
+from math import ceil
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -11,9 +12,11 @@ from uuid import UUID
 from waypost.adapters.journal.layout import (
     ANSWER,
     ANSWER_AT,
+    HARD_BOUNCE,
     HEADER,
     HEADER_BYTES,
     HELD,
+    LONGEST_WISH,
     MAGIC,
     NO_CODE,
     REASON_NUMBERS,
@@ -84,10 +87,10 @@ class Page:
 
     def answered(self, index: int, outcome: Outcome) -> None:
         slot = self._slots[index]
-        code = NO_CODE if outcome.code is None else outcome.code
-        ANSWER.pack_into(
-            self._memory, slot + ANSWER_AT, outcome.kind, REASON_NUMBERS[outcome.reason], code, outcome.latency_ms
-        )
+        code = NO_CODE if outcome.code is None else min(max(outcome.code, 0), NO_CODE)
+        reason = REASON_NUMBERS[outcome.reason] | (HARD_BOUNCE if outcome.hard_bounce else 0)
+        wish = 0 if outcome.retry_after is None else ceil(min(max(outcome.retry_after, 0.0), LONGEST_WISH))
+        ANSWER.pack_into(self._memory, slot + ANSWER_AT, outcome.kind, reason, code, outcome.latency_ms, wish)
         self._memory[slot + STATE_AT] = _ANSWERED
 
     def close(self) -> None:

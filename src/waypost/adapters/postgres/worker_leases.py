@@ -9,9 +9,12 @@ from uuid import UUID
 
 from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.queries import load
+from waypost.adapters.postgres.work import connection_of
 from waypost.delivery.model import Held, Way
 from waypost.delivery.ports import Hold
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
+from waypost.kernel.work import Transaction
+from waypost.notifications.addressees import SealedAddressee
 
 _SQL: Final = load("worker_leases")
 _WORK: Final = load("work")
@@ -89,3 +92,21 @@ class PgWorkerLeases:
                     [1 for _ in orphans],
                 )
             await connection.execute(_SQL["drop_hold"], *place)
+
+
+class PgAddressees:
+    """Implements `notifications.addressees.AddresseeStore`."""
+
+    async def sealed(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[SealedAddressee]:
+        rows = await connection_of(tx).fetch(_SQL["addressees"], tx.tenant_id, list(ids), ids[-1])
+        return [
+            SealedAddressee(
+                id=row["id"],
+                channel=Channel(row["channel"]),
+                recipient_id=row["recipient_id"],
+                address_id=row["address_id"],
+                payload=row["payload"],
+                data_key=row["data_key"],
+            )
+            for row in rows
+        ]

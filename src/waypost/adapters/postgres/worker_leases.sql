@@ -42,6 +42,14 @@ join notifications m on m.tenant_id = $1 and m.id = a.notification_id and m.rete
 where c.tenant_id = $1 and c.id = $2 and c.worker_id = $3
 order by a.notification_id
 
+-- name: addressees
+-- tenant: row
+-- Where refused messages were to go, sealed, for whoever settles them instead of a lost worker.
+select m.id, m.channel, m.recipient_id, m.address_id, m.payload, r.data_key
+from notifications m
+join recipients r on r.tenant_id = $1 and r.id = m.recipient_id and r.data_key is not null
+where m.tenant_id = $1 and m.id = any ($2::uuid[]) and m.id between ($2::uuid[])[1] and $3::uuid and m.address_id is not null
+
 -- name: orphans
 -- tenant: row
 -- Rows of a batch that have neither an open attempt nor an end nor a place in the queue: they go back to it.

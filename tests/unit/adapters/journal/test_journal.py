@@ -8,6 +8,7 @@ import sys
 import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -61,11 +62,35 @@ def test_each_note_is_read_back(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ({"retry_after": 0.2}, {"retry_after": 1.0}),
+        ({"retry_after": 1e12}, {"retry_after": float(2**32 - 1)}),
+        ({"retry_after": -4.0}, {"retry_after": None}),
+        ({"code": 2**40}, {"code": None}),
+        ({"code": -7}, {"code": 0}),
+    ],
+)
+def test_what_does_not_fit_is_cut_and_stops_nobody(tmp_path: Path, said: Any, kept: Any) -> None:
+    journal, row = JournalFile(tmp_path, uuid4(), slots=1), held()
+    plain = {"kind": OutcomeKind.DEFERRED, "reason": OutcomeReason.SLOW_DOWN}
+    journal.open_page([row]).answered(0, Outcome(**plain, **said))
+    abandon(journal)
+    [left] = Shelf(tmp_path).abandoned()
+    mark = left.mark_of(row)
+    assert mark is not None
+    assert mark.outcome == Outcome(**plain, **kept)
+    left.discard()
+
+
 @given(
     kind=st.sampled_from(OutcomeKind),
     reason=st.none() | st.sampled_from(OutcomeReason),
-    code=st.none() | st.integers(0, 2**31 - 1),
+    code=st.none() | st.integers(0, 999),
     latency=st.integers(0, 2**32 - 1),
+    hard_bounce=st.booleans(),
+    retry_after=st.none() | st.integers(1, 2**32 - 1).map(float),
 )
 def test_every_outcome_survives(
     tmp_path_factory: pytest.TempPathFactory,
@@ -73,10 +98,14 @@ def test_every_outcome_survives(
     reason: OutcomeReason | None,
     code: int | None,
     latency: int,
+    hard_bounce: bool,
+    retry_after: float | None,
 ) -> None:
     folder = tmp_path_factory.mktemp("journal")
     journal, row = JournalFile(folder, uuid4(), slots=1), held()
-    outcome = Outcome(kind=kind, reason=reason, code=code, latency_ms=latency)
+    outcome = Outcome(
+        kind=kind, reason=reason, code=code, latency_ms=latency, hard_bounce=hard_bounce, retry_after=retry_after
+    )
     journal.open_page([row]).answered(0, outcome)
     abandon(journal)
     [left] = Shelf(folder).abandoned()
