@@ -6,11 +6,13 @@ is not written to twice: each message has its place in the batch, for ever.
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Final
 from uuid import UUID
 
 import msgspec
 import structlog
+from msgspec.structs import replace
 
 from waypost.campaigns.batches import Batches, place_of
 from waypost.campaigns.model import Batch, BatchMessage, BatchState
@@ -27,7 +29,7 @@ from waypost.recipients.model import Target
 from waypost.tenants.audit import OPERATOR
 
 _log: Final = structlog.stdlib.get_logger()
-CHUNK: Final = 500
+CHUNK: Final = 1_000
 MOST_FAILURES: Final = 5
 _AT_ONCE: Final = 20
 _PAUSE: Final = timedelta(seconds=30)
@@ -98,9 +100,17 @@ class Expansion:
             return
         sealed = (await self._keyring.of(tx)).open(batch.message, place_of(tx.tenant_id, batch.id))
         commands = [*_commands(batch, _message.decode(sealed), people, now)]
-        answers = await self._submit.many(tx, _scope(tx.tenant_id), commands)
-        refused = sum(isinstance(answer, Refused) for answer in answers)
+        refused = await self._send(tx, commands)
         await self._store.advance(tx, batch.id, people[-1][0], len(people), refused, now)
+
+    async def _send(self, tx: Transaction, commands: Sequence[SubmitCommand]) -> int:
+        """How many recipients could not be written to. Where one of them is in the way of a whole command, each is sent
+        theirs alone: what was refused has left no trace."""
+        answers = await self._submit.many(tx, _scope(tx.tenant_id), commands)
+        refused = [command for command, answer in zip(commands, answers, strict=True) if isinstance(answer, Refused)]
+        apart = [replace(command, to=(one,)) for command in refused if len(command.to) > 1 for one in command.to]
+        alone = sum(len(command.to) == 1 for command in refused)
+        return alone + (await self._send(tx, apart) if apart else 0)
 
     async def _note_failure(self, tenant_id: str, batch_id: UUID) -> None:
         async with self._work.begin(tenant_id) as tx:
@@ -115,11 +125,16 @@ class Expansion:
 def _commands(
     batch: Batch, message: BatchMessage, people: Sequence[tuple[UUID, str]], now: datetime
 ) -> Iterator[SubmitCommand]:
+    """One for all who are written to at the same moment."""
     start = batch.started_at or now
-    for number, (_, external_id) in enumerate(people, batch.expanded):
-        pace = timedelta(minutes=number // batch.per_minute) if batch.per_minute else timedelta()
+
+    def moment(numbered: tuple[int, tuple[UUID, str]]) -> datetime:
+        pace = timedelta(minutes=numbered[0] // batch.per_minute) if batch.per_minute else timedelta()
+        return max(start + pace, now)
+
+    for send_at, together in groupby(enumerate(people, batch.expanded), moment):
         yield SubmitCommand(
-            to=(Target(id=external_id, must_exist=True),),
+            to=tuple(Target(id=external_id, must_exist=True) for _, (_, external_id) in together),
             to_is_list=False,
             channels=tuple(CHANNELS[word] for word in message.channels),
             routing=Routing(message.routing),
@@ -128,7 +143,7 @@ def _commands(
             category=CATEGORIES[message.category] if message.category else None,
             topic=message.topic,
             priority=PRIORITIES[message.priority],
-            send_at=max(start + pace, now),
+            send_at=send_at,
             sender=message.sender,
             reply_to=message.reply_to,
             headers=message.headers,
