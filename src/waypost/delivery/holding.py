@@ -16,6 +16,10 @@ class HoldStore(Protocol):
         """Rows put aside whose time is over; and back into their lanes what nothing holds."""
         ...
 
+    async def end_expired_in_stopped_lanes(self) -> int:
+        """What no claim will find while its tenant or channel is paused; a bounded part of it each time."""
+        ...
+
 
 class Holding:
     def __init__(self, store: HoldStore) -> None:
@@ -29,3 +33,4 @@ class Holding:
     async def tidy(self) -> None:
         while await self._store.end_expired():
             pass
+        await self._store.end_expired_in_stopped_lanes()

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import msgspec
 import pytest
 
+from waypost.adapters.postgres import pauses as pauses_adapter
 from waypost.adapters.postgres.audit import PgAuditStore
 from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.pauses import PgHolds, PgPauseBoard, PgPauses
@@ -339,6 +340,49 @@ async def test_what_expires_while_it_is_held_ends_then(office: Any, desk: Desk) 
     assert await office.state(soon) == (State.EXPIRED, "expired")
     assert (await office.state(later))[0] is State.QUEUED
     assert await office.count("outbox", "kind = 6") == 1
+
+
+@pytest.mark.parametrize(("kind", "subject"), [(PauseScope.TENANT, None), (PauseScope.CHANNEL, "email")])
+async def test_what_expires_while_its_lane_stands_still_ends_then(
+    office: Any, desk: Desk, kind: PauseScope, subject: str | None
+) -> None:
+    await office.make_tenant("other")
+    over = await office.submit(2, expires_in=timedelta(seconds=-5))
+    [suspect] = await office.submit(1, expires_in=timedelta(seconds=-5), claims=3)
+    [later] = await office.submit(1)
+    [theirs] = await office.submit(1, tenant="other", expires_in=timedelta(seconds=-5))
+    pause = await desk.pause(kind, subject)
+    await desk.holding.tidy()
+    for one in (*over, suspect):
+        assert await office.state(one) == (State.EXPIRED, "expired")
+    assert (await office.state(later))[0] is State.QUEUED
+    assert (await office.state(theirs, tenant="other"))[0] is State.QUEUED, "its own claim ends it"
+    assert await office.count("outbox", "kind = 6") == 3
+    assert await office.count("timeline", "reason = 'expired'") == 3
+    await desk.resume(pause)
+    await desk.holding.tidy()
+    worker = await office.worker()
+    assert later in {one.id for one in (await worker.claim())[1]}
+
+
+async def test_a_long_queue_that_stands_still_is_looked_through_in_bounded_steps(
+    office: Any, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pauses_adapter, "_AT_ONCE", 2)
+    monkeypatch.setattr(pauses_adapter, "_STEPS_IN_A_ROW", 2)
+    await office.submit(9)
+    await office.submit(2, expires_in=timedelta(seconds=-5))
+    await desk.pause(PauseScope.TENANT)
+    store, ended = PgHolds(desk.line, office.clock), list[int]()
+    for _ in range(3):
+        ended.append(await store.end_expired_in_stopped_lanes())
+    assert sum(ended) == 2
+    assert await office.count("queue") == 9
+    await office.admin.execute("update notifications set expires_at = now() where status = 2")
+    for _ in range(4):
+        ended.append(await store.end_expired_in_stopped_lanes())
+    assert max(ended) <= 4
+    assert await office.count("queue") == 0
 
 
 async def test_nothing_stays_held_that_no_pause_holds(office: Any, desk: Desk) -> None:

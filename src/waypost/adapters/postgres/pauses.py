@@ -20,6 +20,7 @@ _SQL: Final = load("pauses")
 _WORK: Final = load("work")
 _FIRST: Final = UUID(int=0)
 _AT_ONCE: Final = 5_000
+_STEPS_IN_A_ROW: Final = 4
 _EXISTS: Final = {PauseScope.BROADCAST: _SQL["has_batch"], PauseScope.ACCOUNT: _SQL["has_account"]}
 
 
@@ -116,6 +117,8 @@ class PgHolds:
     def __init__(self, line: Line, clock: Clock) -> None:
         self._line = line
         self._clock = clock
+        self._walks: dict[str, UUID] = {}
+        """How far the queue of each tenant that stands still has been looked through."""
 
     async def put_lanes_right(self) -> int:
         async with self._line.use() as connection:
@@ -146,19 +149,46 @@ class PgHolds:
                     await self._bring_back_all(connection, row["tenant_id"])
         return ended
 
+    async def end_expired_in_stopped_lanes(self) -> int:
+        ended = 0
+        async with self._line.use() as connection:
+            marks = await connection.fetch(_SQL["pauses_in_force"])
+            stopped = {row["tenant_id"] for row in marks if PauseScope(row["scope"]).stops_lanes}
+            self._walks = {tenant_id: self._walks.get(tenant_id, _FIRST) for tenant_id in stopped}
+            for tenant_id in sorted(stopped):
+                for _ in range(_STEPS_IN_A_ROW):
+                    ended += await self._walk(connection, tenant_id)
+                    if self._walks[tenant_id] == _FIRST:
+                        break
+        return ended
+
+    async def _walk(self, connection: Connection, tenant_id: str) -> int:
+        """One step; behind the last row the walk begins anew."""
+        async with connection.transaction():
+            await connection.execute(_WORK["enter_tenant"], tenant_id)
+            [step] = await connection.fetch(_SQL["walk_stopped"], tenant_id, self._walks[tenant_id], _AT_ONCE)
+            over: list[UUID] | None = step["over"]
+            rows = await connection.fetch(_SQL["take_stopped"], tenant_id, over) if over else []
+            await self._end(connection, tenant_id, rows)
+        self._walks[tenant_id] = step["place"] if step["walked"] == _AT_ONCE else _FIRST
+        return len(rows)
+
     async def _end_expired(self, connection: Connection, tenant_id: str) -> int:
         async with connection.transaction():
             await connection.execute(_WORK["enter_tenant"], tenant_id)
-            rows = sorted(await connection.fetch(_SQL["take_expired"], tenant_id, _AT_ONCE), key=lambda row: row["id"])
-            if rows:
-                ids = [row["id"] for row in rows]
-                notes = [mint(self._clock) for _ in ids]
-                await connection.execute(_SQL["end_expired"], tenant_id, ids, ids[-1], notes)
-                news = [
-                    News(kind=OutboxKind.NOTIFICATION_EXPIRED, subject_id=row["id"], n=row["attempt"]) for row in rows
-                ]
-                await append_news(connection, tenant_id, news)
+            rows = await connection.fetch(_SQL["take_expired"], tenant_id, _AT_ONCE)
+            await self._end(connection, tenant_id, rows)
         return len(rows)
+
+    async def _end(self, connection: Connection, tenant_id: str, taken: Sequence[Record]) -> None:
+        if not taken:
+            return
+        rows = sorted(taken, key=lambda row: row["id"])
+        ids = [row["id"] for row in rows]
+        notes = [mint(self._clock) for _ in ids]
+        await connection.execute(_SQL["end_expired"], tenant_id, ids, ids[-1], notes)
+        news = [News(kind=OutboxKind.NOTIFICATION_EXPIRED, subject_id=row["id"], n=row["attempt"]) for row in rows]
+        await append_news(connection, tenant_id, news)
 
     async def _bring_back_all(self, connection: Connection, tenant_id: str) -> None:
         place: UUID | None = _FIRST

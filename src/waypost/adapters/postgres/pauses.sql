@@ -114,6 +114,29 @@ delete from queue where tenant_id = $1 and id = any (array(
     limit $2 for update skip locked))
 returning id, retention, attempt
 
+-- name: walk_stopped
+-- tenant: row
+-- One step through the queue of a tenant whose lanes stand still: where it ended, and whose time is over.
+with walked as materialized (
+    select q.id, q.retention from queue q where q.tenant_id = $1 and q.id > $2 order by q.id limit $3
+)
+select count(*) as walked, (array_agg(w.id order by w.id desc))[1] as place,
+       array_agg(w.id order by w.id) filter (where m.expires_at <= now()) as over
+from walked w
+left join lateral (
+    select n.expires_at from notifications n
+    where n.tenant_id = $1 and n.id = w.id and n.retention = w.retention limit 1) m on true
+
+-- name: take_stopped
+-- tenant: row
+-- Of these, what stands in a lane that is paused: nobody would claim it, and nobody else end it.
+delete from queue where tenant_id = $1 and id = any (array(
+    select q.id from queue q
+    join lanes l on l.tenant_id = $1 and l.channel = q.channel and l.priority = q.priority and l.paused
+    where q.tenant_id = $1 and q.id = any ($2::uuid[])
+    for update of q skip locked))
+returning id, retention, attempt
+
 -- name: end_expired
 -- tenant: row
 -- As the gate would have ended them.
