@@ -56,6 +56,9 @@ def worker_steps(rounds: int) -> list[Step]:
     claimed = [_claimed(key, number) for number in range(_MESSAGES)]
     clock, now = SystemClock(), datetime.now(UTC)
     links = Links("http://127.0.0.1:8800", "bench.example.com")
+    write_links = links.of_kind(claimed[0], frozenset(), key)
+    assert write_links is not None
+    write_path = return_path.Writer(_TENANT, key.signs(return_path.PURPOSE), "bench.example.com")
     opens, clicks = Stamp(Purpose.OPEN, _TENANT, key), Stamp(Purpose.CLICK, _TENANT, key)
     work = [as_sent(job) for job in jobs(_MESSAGES, clock)]
     rendition = Rendition(wire.Parts.of(work[0].content), RenderLimits(), None, work[0].instrument)
@@ -79,9 +82,9 @@ def worker_steps(rounds: int) -> list[Step]:
 
     steps: Sequence[tuple[str, Callable[[], object]]] = (
         ("open the seals of key and inputs", each(open_one)),
-        ("unsubscribe link and list headers", each(lambda one: links.of_message(one, frozenset(), key))),
+        ("unsubscribe link and list headers", each(lambda one: write_links(one.recipient_id, one.address_id))),
         ("name the message to pixel and links", each(lambda one: (opens(one.id.bytes), clicks(one.id.bytes)))),
-        ("return path", each(lambda one: return_path.make(_TENANT, one.id, key.sign, "bench.example.com"))),
+        ("return path", each(lambda one: write_path(one.id))),
         ("encode for the render process", lambda: wire.encoder.encode(asked)),
         ("in the render process: compose", compose),
         ("look whether it ends where it should", lambda: [is_wire_safe(data) for data in messages]),

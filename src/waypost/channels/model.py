@@ -88,6 +88,8 @@ class OutgoingEmail(msgspec.Struct, frozen=True):
     only there where `data` is. It may be large: nobody holds a whole copy of it for each message."""
     utf8: bool = False
     """Its headers hold an address that is not ASCII (RFC 6532): only a server that offers SMTPUTF8 can take it."""
+    is_ascii: bool = False
+    """Its maker vouches that `data` is ASCII throughout. Senders look for themselves where nobody does."""
 
     @property
     def size(self) -> int:

@@ -4,8 +4,26 @@ It takes a third of the time that each takes alone, and a message is signed seve
 path, its links, its pixel."""
 
 import hashlib
-from typing import Final
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, cast
 
+if TYPE_CHECKING:
+    from hashlib import _Hash  # pyright: ignore[reportPrivateUsage]
+
+
+def _sha256() -> "Callable[[bytes], _Hash]":
+    """The interpreter's own where it has one: what it signs is short, and copying OpenSSL's state takes longer than the
+    hashing itself."""
+    for name in ("_sha2", "_sha256"):
+        try:
+            return cast("Callable[[bytes], _Hash]", import_module(name).sha256)
+        except (ImportError, AttributeError):
+            continue
+    return hashlib.sha256
+
+
+_begin: Final = _sha256()
 _BLOCK: Final = 64
 _INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
@@ -20,8 +38,8 @@ class Mac:
         if len(secret) > _BLOCK:
             secret = hashlib.sha256(secret).digest()
         block = secret.ljust(_BLOCK, b"\0")
-        self._inner = hashlib.sha256(block.translate(_INNER))
-        self._outer = hashlib.sha256(block.translate(_OUTER))
+        self._inner = _begin(block.translate(_INNER))
+        self._outer = _begin(block.translate(_OUTER))
 
     def __call__(self, message: bytes) -> bytes:
         inner, outer = self._inner.copy(), self._outer.copy()

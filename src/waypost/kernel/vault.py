@@ -4,6 +4,7 @@ master key → tenant key → recipient's data key. Destroying a data key erases
 `bound_to` is authenticated with the ciphertext (tenant, owner, column), so a ciphertext moved elsewhere does not open.
 """
 
+from collections.abc import Callable
 from typing import Protocol
 from uuid import UUID
 
@@ -40,6 +41,10 @@ class TenantKey(DataKey, Protocol):
 
     def sign(self, purpose: str, message: bytes) -> bytes:
         """A 32-byte HMAC under a key derived for the purpose."""
+        ...
+
+    def signs(self, purpose: str) -> Callable[[bytes], bytes]:
+        """The same, for whoever signs many messages for one purpose."""
         ...
 
     def derive(self, purpose: str, message: bytes) -> DataKey:

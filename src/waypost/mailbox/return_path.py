@@ -9,6 +9,7 @@ import hmac
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -17,7 +18,8 @@ from waypost.kernel import ids
 Sign = Callable[[str, bytes], bytes]
 """`TenantKey.sign`: purpose and message to an HMAC."""
 
-_PURPOSE: Final = "return-path"
+PURPOSE: Final = "return-path"
+_PROOF_BYTES: Final = 8
 _CAUGHT: Final = ".sandbox.invalid"
 _TENANT: Final = re.compile(r"[a-z0-9][a-z0-9-]{1,61}[a-z0-9]\Z")
 _ADDRESS: Final = re.compile(
@@ -43,8 +45,22 @@ class ReturnPath:
 def make(tenant_id: str, notification_id: UUID, sign: Sign, domain: str | None = None) -> str:
     """Without a domain, for the catch-all. The local part has 45 of the 64 octets there may be, in lower case: on the
     way it may be folded, and a proof must survive that."""
-    proof = _proof(tenant_id, notification_id, sign)
-    return f"b+{ids.show_ulid(notification_id).lower()}-{proof}@{domain or tenant_id + _CAUGHT}"
+    return Writer(tenant_id, partial(sign, PURPOSE), domain)(notification_id)
+
+
+class Writer:
+    """Makes many of one tenant at one domain. `sign` signs for `PURPOSE`."""
+
+    __slots__ = ("_end", "_head", "_sign")
+
+    def __init__(self, tenant_id: str, sign: Callable[[bytes], bytes], domain: str | None = None) -> None:
+        self._sign = sign
+        self._head = tenant_id.encode() + b"\n"
+        self._end = f"@{domain or tenant_id + _CAUGHT}"
+
+    def __call__(self, notification_id: UUID) -> str:
+        proof = self._sign(self._head + notification_id.bytes)[:_PROOF_BYTES].hex()
+        return f"b+{ids.show_ulid(notification_id).lower()}-{proof}{self._end}"
 
 
 def read(address: str) -> ReturnPath | None:
@@ -69,4 +85,4 @@ def verify(address: str, tenant_id: str, sign: Sign) -> UUID | None:
 
 
 def _proof(tenant_id: str, notification_id: UUID, sign: Sign) -> str:
-    return sign(_PURPOSE, tenant_id.encode() + b"\n" + notification_id.bytes)[:8].hex()
+    return sign(PURPOSE, tenant_id.encode() + b"\n" + notification_id.bytes)[:_PROOF_BYTES].hex()

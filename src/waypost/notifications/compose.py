@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import format_datetime
 from typing import Final
@@ -20,9 +20,10 @@ from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vault import DataKey, Keyring, SealBroken, TenantKey, place
 from waypost.kernel.vocabulary import Channel, TenantMode
 from waypost.kernel.work import Work
+from waypost.mailbox.return_path import Writer as ReturnPaths
 from waypost.notifications.compose_inapp import inbox_copy
-from waypost.notifications.instruments import Instruments
-from waypost.notifications.links import Links
+from waypost.notifications.instruments import Instruments, Tracked
+from waypost.notifications.links import Header, Links, LinksOfKind
 from waypost.notifications.model import Payload
 from waypost.notifications.outgoing import PLAIN, Outgoing, Voice
 from waypost.notifications.sender import SenderIdentity
@@ -35,6 +36,8 @@ from waypost.tenants.ports import TenantStore
 
 _MOST_CACHED: Final = 2_000
 _SIGNED_IN_A_ROW: Final = 16
+_ERASED: Final = Withheld(state=State.SUPPRESSED, reason="recipient_erased")
+_NO_CONTENT: Final = Withheld(state=State.FAILED, reason="content_missing")
 _payload_decoder = msgspec.msgpack.Decoder(Payload)
 _secrets_decoder = msgspec.msgpack.Decoder(dict[str, JsonValue])
 
@@ -47,10 +50,35 @@ class _House:
     mode: TenantMode
 
 
+class _Kind(msgspec.Struct):
+    """What messages have in common that differ only in whom they are for. Neighbours in a batch mostly are of one kind,
+    so what can be known of a kind is found out once."""
+
+    like: Claimed
+    house: _House
+    wording: Wording
+    links: LinksOfKind | None
+    tracked: dict[int, Tracked | None] = {}
+    """By what is noticed of readers."""
+    return_paths: dict[tuple[str | None, bool], ReturnPaths] = {}
+    """By domain, and whether an account sends."""
+
+    def takes_in(self, one: Claimed) -> bool:
+        like = self.like
+        return (
+            one.version_id == like.version_id
+            and one.tenant_id == like.tenant_id
+            and one.locale == like.locale
+            and one.topic == like.topic
+            and one.category is like.category
+            and one.channel is like.channel
+        )
+
+
 class _Opened(msgspec.Struct, frozen=True):
     claimed: Claimed
     key: DataKey
-    house: _House
+    kind: _Kind
     payload: Payload
     job: RenderJob
     voice: Voice
@@ -93,22 +121,26 @@ class MailComposer:
         await self._fetch_missing(claimed)
         await self._instruments.prepare(self._work, {one.tenant_id for one in claimed})
         await self._outgoing.refresh({one.tenant_id for one in claimed})
-        date = format_datetime(self._clock.now())
-        opened = [self._open(one, date) for one in claimed]
+        opened = self._open_all(claimed)
         tails: Mapping[Luggage, bytes | None] = {}
         if carried := [one.luggage for one in opened if isinstance(one, _Opened) and one.luggage is not None]:
             tails = await self._tails.make(carried)
             opened = [_with_luggage(one, tails) for one in opened]
-        mails = [one.job for one in opened if isinstance(one, _Opened) and one.job.head is not None]
-        notes = [one.job for one in opened if isinstance(one, _Opened) and one.job.head is None]
-        messages = iter(await self._signed(opened, await self._renderer.compose(mails), tails) if mails else ())
+        going = [one for one in opened if isinstance(one, _Opened)]
+        letters = [one for one in going if one.job.head is not None]
+        notes = [one.job for one in going if one.job.head is None] if len(letters) < len(going) else []
+        messages: Iterator[bytes | RenderFailure] = iter(())
+        if letters:
+            messages = iter(
+                await self._signed(letters, await self._renderer.compose([one.job for one in letters]), tails)
+            )
         renditions = iter(await self._renderer.render(notes) if notes else ())
         return [
             one
             if not isinstance(one, _Opened)
-            else self._finish(one, next(messages), (tails[one.luggage] if one.luggage else None) or b"")
-            if one.job.head is not None
             else _for_inbox(one, next(renditions))
+            if one.job.head is None
+            else self._finish(one, next(messages), b"" if one.luggage is None else tails[one.luggage] or b"")
             for one in opened
         ]
 
@@ -131,41 +163,57 @@ class MailComposer:
         while len(self._houses) > max(_MOST_CACHED, len(claimed)):
             self._houses.popitem(last=False)
 
-    def _open(self, one: Claimed, date: str) -> _Opened | Withheld | Postponed:
-        if one.data_key is None:
-            return Withheld(state=State.SUPPRESSED, reason="recipient_erased")
+    def _open_all(self, claimed: Sequence[Claimed]) -> list[_Opened | Withheld | Postponed]:
+        date = format_datetime(self._clock.now())
+        opened: list[_Opened | Withheld | Postponed] = []
+        kind: _Kind | None = None
+        for one in claimed:
+            if kind is None or not kind.takes_in(one):
+                kind = self._kind_of(one)
+            if one.data_key is None:
+                opened.append(_ERASED)
+            else:
+                opened.append(_NO_CONTENT if kind is None else self._open(one, one.data_key, kind, date))
+        return opened
+
+    def _kind_of(self, one: Claimed) -> _Kind | None:
         wording = self._contents.get((one.tenant_id, one.version_id, one.locale))
         house = self._houses.get(one.tenant_id)
         if wording is None or house is None:
-            return Withheld(state=State.FAILED, reason="content_missing")
+            return None
+        return _Kind(one, house, wording, self._links.of_kind(one, wording.mentioned, house.key))
+
+    def _open(self, one: Claimed, wrapped: bytes, kind: _Kind, date: str) -> _Opened | Withheld:
+        house, wording = kind.house, kind.wording
         try:
-            key = house.key.unwrap(one.data_key, place("data_key", one.tenant_id, one.recipient_id))
+            key = house.key.unwrap(wrapped, place("data_key", one.tenant_id, one.recipient_id))
             payload = _payload_decoder.decode(key.open(one.payload, place("payload", one.tenant_id, one.id)))
             context = payload.context
             if one.secrets is not None:
                 secrets = key.open(one.secrets, place("secrets", one.tenant_id, one.id))
-                context = {**context, **_secrets_decoder.decode(secrets)}
+                context.update(_secrets_decoder.decode(secrets))
         except SealBroken:
             return Withheld(state=State.FAILED, reason="seal_broken")
-        urls, list_headers = self._links.of_message(one, wording.mentioned, house.key)
-        if urls:
-            context = {**context, **urls}
-        is_mail = one.channel is not Channel.INAPP
-        instrument = None
-        if payload.tracks and is_mail and wording.content.html is not None:
-            tracked = self._instruments.of(one, payload.tracks, house.key)
-            if tracked is not None:
-                instrument, marks = tracked
-                context = {**context, **marks}
-        luggage = None
-        if is_mail and (payload.files or wording.content.files):
-            has_html = wording.content.html is not None
-            luggage = Luggage(one.tenant_id, wording.content.files, payload.files, has_html)
-        mailbox = one.way.mailbox if one.way is not None else None
-        head = self._identity.head(one.id, payload, date, list_headers, luggage, mailbox) if is_mail else None
-        voice = PLAIN if head is None else self._outgoing.voice(one.tenant_id, head.sender)
-        if not voice.allowed:
-            return Withheld(state=State.FAILED, reason="domain_not_verified")
+        list_headers: tuple[Header, ...] = ()
+        if kind.links is not None:
+            urls, list_headers = kind.links(one.recipient_id, one.address_id)
+            context.update(urls)
+        head = luggage = instrument = None
+        voice = PLAIN
+        if one.channel is not Channel.INAPP:
+            content = wording.content
+            if payload.tracks and content.html is not None:
+                tracked = self._tracked(kind, payload.tracks)
+                if tracked is not None:
+                    tracked.mark(one.id, context)
+                    instrument = tracked.instrument
+            if payload.files or content.files:
+                luggage = Luggage(one.tenant_id, content.files, payload.files, content.html is not None)
+            mailbox = one.way.mailbox if one.way is not None else None
+            head = self._identity.head(one.id, payload, date, list_headers, luggage, mailbox)
+            voice = self._outgoing.voice(one.tenant_id, head.sender)
+            if not voice.allowed:
+                return Withheld(state=State.FAILED, reason="domain_not_verified")
         locale, timezone = spoken(context)
         job = RenderJob(
             tenant_id=one.tenant_id,
@@ -177,16 +225,31 @@ class MailComposer:
             head=head,
             instrument=instrument,
         )
-        return _Opened(claimed=one, key=key, house=house, payload=payload, job=job, voice=voice, luggage=luggage)
+        return _Opened(one, key, kind, payload, job, voice, luggage)
+
+    def _tracked(self, kind: _Kind, tracks: int) -> Tracked | None:
+        if tracks not in kind.tracked:
+            kind.tracked[tracks] = self._instruments.of(kind.like, tracks, kind.house.key)
+        return kind.tracked[tracks]
+
+    def _return_path(self, opened: _Opened) -> str:
+        kind, claimed = opened.kind, opened.claimed
+        way_out = (opened.voice.return_domain, claimed.way is not None)
+        paths = kind.return_paths.get(way_out)
+        if paths is None:
+            house = kind.house
+            paths = kind.return_paths[way_out] = self._identity.return_paths(
+                claimed.tenant_id, house.mode, house.key, way_out[0], has_account=way_out[1]
+            )
+        return paths(claimed.id)
 
     async def _signed(
         self,
-        opened: Sequence[_Opened | Withheld | Postponed],
+        letters: Sequence[_Opened],
         messages: Sequence[bytes | RenderFailure],
         tails: Mapping[Luggage, bytes | None],
     ) -> Sequence[bytes | RenderFailure]:
         """Signed last, and here: no key ever enters the render process."""
-        letters = [one for one in opened if isinstance(one, _Opened) and one.job.head is not None]
         if all(one.voice.signer is None for one in letters):
             return messages
         at, signed = self._clock.now(), list[bytes | RenderFailure]()
@@ -204,24 +267,22 @@ class MailComposer:
     def _finish(self, opened: _Opened, message: bytes | RenderFailure, tail: bytes) -> Composed | Withheld:
         if isinstance(message, RenderFailure):
             return Withheld(state=State.FAILED, reason=message.code, detail={"message": message.message})
-        claimed, payload = opened.claimed, opened.payload
-        copies = [mailbox.address.text for text in (*payload.cc, *payload.bcc) if (mailbox := split_mailbox(text))]
+        payload, is_ascii = opened.payload, message.isascii()
+        recipients: tuple[str, ...] = (payload.address,)
+        if payload.cc or payload.bcc:
+            recipients += tuple(
+                mailbox.address.text for text in (*payload.cc, *payload.bcc) if (mailbox := split_mailbox(text))
+            )
         email = OutgoingEmail(
-            envelope_from=self._identity.return_path(
-                claimed.tenant_id,
-                opened.house.mode,
-                claimed.id,
-                opened.house.key,
-                opened.voice.return_domain,
-                has_account=claimed.way is not None,
-            ),
-            envelope_to=(payload.address, *copies),
-            data=message,
+            self._return_path(opened),
+            recipients,
+            message,
             wire_safe=is_wire_safe(message),
             tail=tail,
-            utf8=not message.isascii(),
+            utf8=not is_ascii,
+            is_ascii=is_ascii,
         )
-        return Composed(claimed=claimed, email=email, key=opened.key)
+        return Composed(claimed=opened.claimed, email=email, key=opened.key)
 
 
 def _with_luggage(

@@ -81,9 +81,7 @@ class Links:
             feedback = (FEEDBACK, f"{show_ulid(one.version_id).lower()}:{name}:{one.tenant_id}:{_FEEDBACK_SENDER}")
             headers = (*list_headers("", name, one.tenant_id, self.domain)[1:], feedback)
         matter = pack_matter(one.channel, one.topic or "")
-        return LinksOfKind(
-            self.public_url, stamps, matter, headers, with_preferences="preferences_url" in mentioned
-        )
+        return LinksOfKind(self.public_url, stamps, matter, headers, with_preferences="preferences_url" in mentioned)
 
     def unsubscribe(self, tenant_id: str, subject: LinkSubject, key: TenantKey) -> str:
         return f"{self.public_url}/u/{_token(Purpose.UNSUBSCRIBE, tenant_id, subject, key)}"

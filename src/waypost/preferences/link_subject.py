@@ -31,8 +31,17 @@ class LinkSubject:
 
 def pack(recipient_id: UUID, channel: Channel, topic: str, address_id: UUID | None, n: int = 0) -> bytes:
     """What `unpack` reads."""
-    address = address_id.bytes if address_id else _NOBODY
-    return b"".join((recipient_id.bytes, address, _FIXED_END.pack(channel, n), topic.encode("ascii")))
+    return pack_person(recipient_id, address_id) + pack_matter(channel, topic, n)
+
+
+def pack_person(recipient_id: UUID, address_id: UUID | None) -> bytes:
+    """What a subject begins with."""
+    return recipient_id.bytes + (address_id.bytes if address_id else _NOBODY)
+
+
+def pack_matter(channel: Channel, topic: str, n: int = 0) -> bytes:
+    """What it ends with: the same for everybody who gets a message of one kind."""
+    return _FIXED_END.pack(channel, n) + topic.encode("ascii")
 
 
 def unpack(raw: bytes) -> LinkSubject | None:

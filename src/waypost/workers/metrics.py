@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 from prometheus_client import CollectorRegistry
 
-from waypost.bootstrap.meters import counter, gauge, histogram
+from waypost.bootstrap.meters import counter, gauge, histogram, observe_many
 from waypost.delivery.model import Closed, Settlement, Standing
 from waypost.delivery.ports import ComposeAnswer, Withheld
 from waypost.outbox.webhook_model import Answer
-from waypost.workers.outcomes import CHANNEL_WORDS, OutcomeLog, reason_of, result_of
+from waypost.workers.outcomes import OutcomeLog, tell
 
 
 class RelayMetrics:
@@ -76,22 +76,25 @@ class WorkerMetrics(RelayMetrics):
 
     def settled(self, settlements: Sequence[Settlement], seconds: float) -> None:
         self._settle_seconds.observe(seconds)
-        counts = Counter(
-            [(CHANNEL_WORDS[one.held.channel], result_of(one), reason_of(one) or "") for one in settlements]
+        told = [tell(one) for one in settlements]
+        for (channel, result, reason), count in Counter(told).items():
+            self._settled.labels(channel, result, reason or "").inc(count)
+        latencies = Counter(
+            [
+                (channel, one.outcome.latency_ms)
+                for one, (channel, _, _) in zip(settlements, told, strict=True)
+                if isinstance(one, Closed)
+            ]
         )
-        for labels, count in counts.items():
-            self._settled.labels(*labels).inc(count)
-        # Finding the labelled metric costs as much as observing it, and a batch is nearly always one channel's.
-        seconds_of = {word: self._attempt_seconds.labels(word) for word, _, _ in counts}
-        for one in settlements:
-            if isinstance(one, Closed):
-                seconds_of[CHANNEL_WORDS[one.held.channel]].observe(one.outcome.latency_ms / 1000)
+        for (channel, milliseconds), count in latencies.items():
+            observe_many(self._attempt_seconds.labels(channel), milliseconds / 1000, count)
         if self._log is not None:
-            self._log.write(settlements)
+            self._log.write(settlements, told)
 
     def rescued(self, settlements: Sequence[Settlement]) -> None:
         for one in settlements:
-            self._rescued.labels(result_of(one)).inc()
+            _, result, _ = tell(one)
+            self._rescued.labels(result).inc()
         if self._log is not None:
             self._log.write(settlements)
 

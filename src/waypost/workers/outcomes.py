@@ -45,17 +45,19 @@ class _Line(msgspec.Struct, omit_defaults=True, gc=False):
     code: int | None = None
 
 
-def result_of(settlement: Settlement) -> str:
-    """The vendor's outcome, the state of an end without a call, or `returned` to the queue."""
-    if isinstance(settlement, Closed):
-        return _RESULTS[settlement.outcome.kind]
-    return settlement.end.state.word if isinstance(settlement, Ended) else "returned"
+Told = tuple[str, str, str | None]
+"""Channel, result and reason. The result is the vendor's outcome, the state of an end without a call, or `returned` to
+the queue."""
 
 
-def reason_of(settlement: Settlement) -> str | None:
+def tell(settlement: Settlement) -> Told:
+    channel = CHANNEL_WORDS[settlement.held.channel]
     if isinstance(settlement, Closed):
-        return settlement.outcome.reason
-    return settlement.end.reason if isinstance(settlement, Ended) else None
+        outcome = settlement.outcome
+        return channel, _RESULTS[outcome.kind], outcome.reason
+    if isinstance(settlement, Ended):
+        return channel, settlement.end.state.word, settlement.end.reason
+    return channel, "returned", None
 
 
 class OutcomeLog:
@@ -66,33 +68,37 @@ class OutcomeLog:
         self._for_people = for_people
         self._stream = stream or sys.stderr
 
-    def write(self, settlements: Sequence[Settlement]) -> None:
+    def write(self, settlements: Sequence[Settlement], told: Sequence[Told] | None = None) -> None:
+        """`told` is what `tell` says of each, where that is known already."""
         if not settlements or not logging.getLogger("waypost.worker").isEnabledFor(logging.INFO):
             return
+        told = told or [tell(one) for one in settlements]
+        timestamp = "" if self._for_people else self._clock.now().isoformat()
+        lines = [_line(one, words, timestamp) for one, words in zip(settlements, told, strict=True)]
         if self._for_people:
-            for one in settlements:
-                _log.info("notification settled", **_for_people(_line(one, "")))
+            for line in lines:
+                _log.info("notification settled", **_for_people(line))
             return
-        timestamp = self._clock.now().isoformat()
-        self._stream.write(_encode([_line(one, timestamp) for one in settlements]).decode())
+        self._stream.write(_encode(lines).decode())
         self._stream.flush()
 
 
-def _line(settlement: Settlement, timestamp: str) -> _Line:
+def _line(settlement: Settlement, told: Told, timestamp: str) -> _Line:
     held, outcome = settlement.held, settlement.outcome if isinstance(settlement, Closed) else None
+    channel, result, reason = told
     return _Line(
         ACTION,
         held.tenant_id,
         show("ntf", held.id),
-        CHANNEL_WORDS[held.channel],
-        result_of(settlement),
+        channel,
+        result,
         held.n,
         "notification settled",
         "info",
         "waypost.worker",
         "worker",
         timestamp,
-        reason_of(settlement),
+        reason,
         None if outcome is None else outcome.latency_ms,
         None if outcome is None else outcome.code,
     )

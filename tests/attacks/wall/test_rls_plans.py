@@ -69,6 +69,10 @@ insert into consents (tenant_id, recipient_id, n, id, channel, topic, state, sou
   select t, id, 1, id, 1, '', 'granted', 's', now(), decode(repeat('00', 32), 'hex') from seed;
 insert into platform_suppressions (tenant_id, channel, hash, suppression_id)
   select t, 1, hash, id from seed where n % 10 = 0;
+insert into rate_counters (tenant_id, whose, channel, recipient_id, span, starts_at, taken)
+  select t, 3, 0, id, 1, now(), 1 from seed where n % 4 = 0 or n % 1000 = 0;
+insert into marketing_marks (tenant_id, recipient_id, sent, last_at)
+  select t, id, array[now()], now() from seed where n % 4 = 0 or n % 1000 = 0;
 drop table seed;
 reset session_replication_role;
 """
@@ -127,6 +131,20 @@ def statements(one: dict[str, Any], tenant: str) -> Iterator[tuple[str, str, lis
     yield "tracking", "add", [tenant, ids, min(ids), max(ids), *event]
 
 
+def statements_of_the_worker(one: dict[str, Any], tenant: str) -> Iterator[tuple[str, str, list[Any]]]:
+    """The gate at dispatch with its limits, and what a settlement asks before it suppresses an address."""
+    ids, old = [one["id"]], NOW - timedelta(days=30)
+    yield "delivery", "gate_facts", [tenant, 1, ids, ids, ["news"], [True], "email"]
+    yield "limits", "limits", [tenant]
+    yield "limits", "counters", [tenant, ids]
+    yield "limits", "marks", [tenant, ids]
+    yield "limits", "save_counters", [tenant, [3], [0], ids, [1], [NOW], [2], [None], [0]]
+    yield "limits", "save_marks", [tenant, ids, ["{}"], [NOW]]
+    yield "limits", "sweep_counters", [tenant, old]
+    yield "limits", "sweep_marks", [tenant, old]
+    yield "suppression", "has_ended_so_often", [tenant, one["id"], one["id"], FIRST, 2]
+
+
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield plan
     for inner in plan.get("Plans", ()):
@@ -151,7 +169,7 @@ async def test_statements_find_their_rows_by_index(wall: Any, connect: Any) -> N
     text = FILL.format(big=BIG, small=SMALL, rows=ROWS, id=_ID.format(ms=milliseconds), hash=_HASH)
     await wall.admin.execute(text)
     await wall.admin.execute("analyze")
-    api = await connect("api")
+    roles = (await connect("api"), statements), (await connect("worker"), statements_of_the_worker)
     asked, found = 0, list[str]()
     for tenant in (BIG, SMALL):
         one = await wall.admin.fetchrow(
@@ -159,14 +177,17 @@ async def test_statements_find_their_rows_by_index(wall: Any, connect: Any) -> N
             " where r.tenant_id = $1 order by r.id limit 1",
             tenant,
         )
-        await api.execute("select set_config('app.tenant_id', $1, false)", tenant)
-        for stem, name, arguments in statements(dict(one), tenant):
-            async with wall.undone(api):
-                shown = await api.fetchval(f"explain (analyze, format json) {load(stem)[name]}", *arguments)
-            asked += 1
-            found += [f"{tenant} {stem}.{name}: {complaint}" for complaint in complaints(json.loads(shown)[0]["Plan"])]
+        for role, statements_of in roles:
+            await role.execute("select set_config('app.tenant_id', $1, false)", tenant)
+            for stem, name, arguments in statements_of(dict(one), tenant):
+                async with wall.undone(role):
+                    shown = await role.fetchval(f"explain (analyze, format json) {load(stem)[name]}", *arguments)
+                asked += 1
+                plan = json.loads(shown)[0]["Plan"]
+                found += [f"{tenant} {stem}.{name}: {complaint}" for complaint in complaints(plan)]
     assert asked >= 50
     assert found == []
+    api, _ = roles[0]
 
     # What the wall costs where it is not minded: the same look-up by an operator that is not leakproof.
     shown = await api.fetchval(

@@ -13,7 +13,7 @@ from waypost.kernel.clock import VirtualClock
 from waypost.kernel.errors import NotFound
 from waypost.kernel.vocabulary import TenantMode
 from waypost.kernel.work import Transaction
-from waypost.notifications.instruments import Instruments
+from waypost.notifications.instruments import Instruments, Tracked
 from waypost.templates.ports import CLICK_MARK, OPEN_MARK
 from waypost.tracking.link_token import link_key_of
 from waypost.tracking.rules import CLICKS, OPENS
@@ -52,7 +52,15 @@ class Domains:
 async def made(domains: Domains, tracks: int = OPENS | CLICKS, tenant: str = "acme") -> Any:
     instruments = Instruments(host=TrackingHosts(OURS, domains), public_url=OURS, clock=VirtualClock())
     await instruments.prepare(domains, {tenant})  # pyright: ignore[reportArgumentType]
-    return instruments.of(Row(uuid4(), tenant), tracks, KEY)  # pyright: ignore[reportArgumentType]
+    row = Row(uuid4(), tenant)
+    tracked = instruments.of(row, tracks, KEY)  # pyright: ignore[reportArgumentType]
+    return tracked and (tracked.instrument, marks_of(tracked, row))
+
+
+def marks_of(tracked: Tracked, row: Row) -> dict[str, Any]:
+    marks: dict[str, Any] = {}
+    tracked.mark(row.id, marks)
+    return marks
 
 
 async def test_a_tenant_s_own_tracking_domain_counts_and_only_that() -> None:
@@ -80,9 +88,10 @@ async def test_messages_of_a_version_share_it_and_each_has_its_own_marks() -> No
         await instruments.prepare(domains, {"acme"})  # pyright: ignore[reportArgumentType]
     assert domains.asked == 1
     rows: list[Any] = [Row(version), Row(version), Row(uuid4())]
-    found = [instruments.of(row, OPENS | CLICKS, KEY) for row in rows]
-    assert all(found)
-    (one, marks), (two, others), (three, _) = (each for each in found if each)
+    found = [(instruments.of(row, OPENS | CLICKS, KEY), row) for row in rows]
+    assert all(tracked for tracked, _ in found)
+    one, two, three = (tracked.instrument for tracked, _ in found if tracked)
+    marks, others, _ = (marks_of(tracked, row) for tracked, row in found if tracked)
     assert one is two
     assert (one.version, one.key) == (version.bytes, link_key_of(KEY, version))
     assert three.key != one.key

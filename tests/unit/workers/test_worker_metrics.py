@@ -5,6 +5,7 @@ from uuid import UUID
 
 from prometheus_client import CollectorRegistry, generate_latest
 
+from waypost.bootstrap.meters import histogram, observe_many
 from waypost.channels.model import Outcome, OutcomeKind
 from waypost.delivery.model import Closed, End, Ended, Held, Note, Returned, State
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
@@ -41,3 +42,22 @@ def test_every_end_is_counted_by_its_kind() -> None:
     assert value("waypost_attempt_seconds_sum", {"channel": "email"}) == 0.5
     assert value("waypost_rescued_total", {"result": "returned"}) == 1
     assert b"tenant-of-somebody" not in generate_latest(registry)
+
+
+def test_the_same_amount_many_times_is_counted_as_if_one_by_one() -> None:
+    together, one_by_one = CollectorRegistry(), CollectorRegistry()
+    many, each = (histogram(registry, "waypost_settle_seconds") for registry in (together, one_by_one))
+    for amount, count in ((0.0, 3), (0.005, 2), (0.25, 1), (1.5, 4), (1e9, 2)):
+        observe_many(many, amount, count)
+        for _ in range(count):
+            each.observe(amount)
+    samples = [
+        [
+            (sample.name, sample.labels, sample.value)
+            for metric in registry.collect()
+            for sample in metric.samples
+            if not sample.name.endswith("_created")
+        ]
+        for registry in (together, one_by_one)
+    ]
+    assert samples[0] == samples[1]

@@ -173,26 +173,45 @@ class PgDispatch:
 
 
 def _claimed(row: Record, remembered: UUID) -> Claimed:
-    changed_at: datetime | None = row["gate_changed_at"]
-    notification_id: UUID = row["id"]
+    """By the place of its columns, which the statements name: by name it takes three times as long."""
+    (
+        tenant_id,
+        notification_id,
+        retention,
+        n,
+        claims,
+        channel,
+        category,
+        priority,
+        expires_at,
+        recipient_id,
+        address_id,
+        version_id,
+        locale,
+        payload,
+        secrets,
+        data_key,
+        changed_at,
+        topic,
+    ) = row
     return Claimed(
-        tenant_id=row["tenant_id"],
+        tenant_id=tenant_id,
         id=notification_id,
-        retention=_RETENTIONS[row["retention"]],
-        n=row["n"],
-        claims=row["claims"],
-        channel=_CHANNELS[row["channel"]],
-        category=_CATEGORIES[row["category"]],
-        priority=_PRIORITIES[row["priority"]],
-        expires_at=row["expires_at"],
-        recipient_id=row["recipient_id"],
-        address_id=row["address_id"],
-        version_id=row["version_id"],
-        locale=row["locale"],
-        payload=row["payload"],
-        secrets=row["secrets"],
-        data_key=row["data_key"],
-        topic=row["topic"],
+        retention=_RETENTIONS[retention],
+        n=n,
+        claims=claims,
+        channel=_CHANNELS[channel],
+        category=_CATEGORIES[category],
+        priority=_PRIORITIES[priority],
+        expires_at=expires_at,
+        recipient_id=recipient_id,
+        address_id=address_id,
+        version_id=version_id,
+        locale=locale,
+        payload=payload,
+        secrets=secrets,
+        data_key=data_key,
+        topic=topic,
         gate_changed=notification_id < remembered
         or (changed_at is not None and changed_at >= moment_of(notification_id) - GATE_SLACK),
     )

@@ -1,12 +1,16 @@
 -- name: claim
 -- tenant: all picks lanes fairly among tenants through a definer function, then works inside one tenant at a time
 -- Takes due work off the queue and opens its attempts, in one round trip (see routines.sql).
-select * from waypost.claim($1, $2, $3)
+select tenant_id, id, retention, n, claims, channel, category, priority, expires_at, recipient_id, address_id, version_id,
+       locale, payload, secrets, data_key, gate_changed_at, topic
+from waypost.claim($1, $2, $3)
 
 -- name: claim_suspect
 -- tenant: all finds the oldest suspect through a definer function, then works inside its tenant
 -- Takes one row that was claimed without a word before, so that it can go alone.
-select * from waypost.claim_suspect($1, $2)
+select tenant_id, id, retention, n, claims, channel, category, priority, expires_at, recipient_id, address_id, version_id,
+       locale, payload, secrets, data_key, gate_changed_at, topic
+from waypost.claim_suspect($1, $2)
 
 -- name: settle
 -- tenant: all sets each tenant in turn and writes only inside it

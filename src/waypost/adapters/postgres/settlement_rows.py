@@ -3,6 +3,7 @@
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeVar
 from uuid import UUID
 
 import msgspec
@@ -34,6 +35,7 @@ _KIND_OF_END = {
     State.EXPIRED: OutboxKind.NOTIFICATION_EXPIRED,
     State.UNCONFIRMED: OutboxKind.NOTIFICATION_UNCONFIRMED,
 }
+Column = TypeVar("Column")
 _TAKEN_BACK = Outcome(kind=OutcomeKind.UNREACHABLE)
 
 
@@ -126,12 +128,17 @@ class SettlementRows:
             [None if row is None else row.outcome.kind for row in closed],
             [outcome.latency_ms for outcome in outcomes],
             [outcome.code for outcome in outcomes],
-            [outcome.reason for outcome in outcomes],
-            [outcome.reference for outcome in outcomes],
-            [None if row is None else row.sealed_reply for row in closed],
+            _or_none([outcome.reason for outcome in outcomes]),
+            _or_none([outcome.reference for outcome in outcomes]),
+            _or_none([None if row is None else row.sealed_reply for row in closed]),
             [_kind_of(row) for row in rows],
             *_capacity_of(rows),
         )
+
+
+def _or_none(column: list[Column]) -> list[Column] | None:
+    """Most batches have nothing to say in some columns, and every place of an array costs the driver something."""
+    return column if any(column) else None
 
 
 def _capacity_of(rows: Sequence[Settlement]) -> tuple[list[UUID | None] | None, list[Tally | None] | None]:

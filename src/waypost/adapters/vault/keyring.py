@@ -77,10 +77,13 @@ class OpenTenantKey:
         return "sha256:" + self._addresses(f"{channel_word}:{normalised}".encode()).hex()
 
     def sign(self, purpose: str, message: bytes) -> bytes:
+        return self.signs(purpose)(message)
+
+    def signs(self, purpose: str) -> Mac:
         made = self._purposes.get(purpose)
         if made is None:
             made = self._purposes[purpose] = Mac(hmac.digest(self._signatures, purpose.encode(), "sha256"))
-        return made(message)
+        return made
 
     def derive(self, purpose: str, message: bytes) -> SealingKey:
         return SealingKey(self.sign(purpose, message))

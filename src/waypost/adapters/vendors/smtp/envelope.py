@@ -59,7 +59,7 @@ def announce(email: OutgoingEmail, features: Features) -> list[bytes] | Outcome:
         if features.largest and email.size > features.largest:
             words = f"not sent: the server takes at most {features.largest} bytes"
             return unsendable(OutcomeReason.MESSAGE_TOO_LARGE, words)
-    if not data.isascii():
+    if not (email.is_ascii or data.isascii()):
         if not features.eight_bit:
             words = "not sent: the server takes only messages of 7-bit characters"
             return unsendable(OutcomeReason.CONTENT_REFUSED, words)
@@ -68,19 +68,16 @@ def announce(email: OutgoingEmail, features: Features) -> list[bytes] | Outcome:
         in_ascii = in_ascii and data.partition(b"\r\n\r\n")[0].isascii()
     if sender and not _SENDABLE(sender):
         return unsendable(OutcomeReason.POLICY, "not sent: the return path cannot be written in SMTP")
-    commands = [""]
+    if not recipients:
+        return unsendable(OutcomeReason.ADDRESS_INVALID, "not sent: there is no recipient")
     for recipient in recipients:
         if not _SENDABLE(recipient) or "@" not in recipient:
             words = "not sent: a recipient's address cannot be written in SMTP"
             return unsendable(OutcomeReason.ADDRESS_INVALID, words)
         in_ascii = in_ascii and recipient.isascii()
-        commands.append(f"RCPT TO:<{recipient}>\r\n")
-    if not recipients:
-        return unsendable(OutcomeReason.ADDRESS_INVALID, "not sent: there is no recipient")
     if not (in_ascii and sender.isascii()):
         if not features.utf8:
             words = "not sent: the server takes only addresses in ASCII"
             return unsendable(OutcomeReason.ADDRESS_INVALID, words)
         mail += " SMTPUTF8"
-    commands[0] = mail + "\r\n"
-    return [command.encode() for command in commands]
+    return [f"{mail}\r\n".encode(), *[f"RCPT TO:<{recipient}>\r\n".encode() for recipient in recipients]]

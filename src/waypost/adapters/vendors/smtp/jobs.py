@@ -10,24 +10,21 @@ from waypost.channels.ports import Wire
 class Batch:
     """The messages of one call."""
 
-    __slots__ = ("_left", "_outcomes", "_wire", "abandoned", "done")
+    __slots__ = ("_left", "_note", "_outcomes", "abandoned", "done", "going")
 
     def __init__(self, messages: Sequence[OutgoingEmail], wire: Wire, done: asyncio.Future[None]) -> None:
         self._left = len(messages)
         self._outcomes: list[Outcome | None] = [None] * len(messages)
-        self._wire = wire
+        self.going, self._note = wire.going, wire.answered
         self.done = done
         self.abandoned = False
         """Nobody waits for it any more: what has not begun must not begin."""
-
-    def going(self, index: int) -> None:
-        self._wire.going(index)
 
     def answered(self, index: int, outcome: Outcome) -> None:
         self._outcomes[index] = outcome
         self._left -= 1
         try:
-            self._wire.answered(index, outcome)
+            self._note(index, outcome)
         except Exception as error:
             context = {"message": "An answer could not be noted", "exception": error}
             self.done.get_loop().call_exception_handler(context)

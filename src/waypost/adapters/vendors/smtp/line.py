@@ -52,12 +52,15 @@ class Line(asyncio.Protocol):
             if self._may_still_hear < 0:
                 raise ReplyUnreadable
             replies = self._reader.feed(data)
-            last = len(replies) - 1
-            for position, reply in enumerate(replies):
-                if self._asked is not None:
-                    self._asked.append(reply)
+            if self._asked is not None:
+                if replies:
+                    self._asked.extend(replies)
                     self._wake()
-                elif not self._on_reply(reply, followed=position < last or self._reader.has_rest):
+                return
+            to_come = len(replies) + self._reader.has_rest
+            for reply in replies:
+                to_come -= 1
+                if not self._on_reply(reply, followed=to_come > 0):
                     return
         except ReplyUnreadable as error:
             self.break_off(error)

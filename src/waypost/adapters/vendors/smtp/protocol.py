@@ -38,6 +38,9 @@ class Due(Enum):
     QUIT = auto()
 
 
+_MAIL, _RCPT, _DATA, _FINAL = Due.MAIL, Due.RCPT, Due.DATA, Due.FINAL
+
+
 class Pool(Protocol):
     """What a connection asks of the pool it belongs to."""
 
@@ -115,27 +118,31 @@ class Connection(Line):
         self._pool.is_free(self)
 
     def _on_reply(self, reply: Reply, *, followed: bool) -> bool:
-        if reply.code == 421:
+        code, expected = reply.code, self._expected
+        if code == 421:
             self._end_session(reply)
-        elif not self._expected:
+        elif not expected:
             raise ReplyUnreadable
         else:
-            due = self._expected.popleft()
-            if due is Due.FINAL:
-                self._on_final(reply)
-            elif due is Due.MAIL:
-                self._on_mail(reply)
-            elif due is Due.RCPT:
-                self._on_recipient(reply)
-            elif due is Due.DATA:
+            due = expected.popleft()
+            if due is _MAIL or due is _RCPT:
+                if due is _RCPT:
+                    self._recipients_answered += 1
+                if code >= 300:
+                    self._on_refusal(reply, due)
+                if not expected:
+                    self._continue_envelope()
+            elif due is _DATA:
                 self._on_data(reply, followed=followed)
+            elif due is _FINAL:
+                self._on_final(reply)
             elif due is Due.QUIT:
                 self._close()
-            elif due is Due.RSET and reply.code >= 400:
+            elif due is Due.RSET and code >= 400:
                 raise ReplyUnreadable
             else:
                 self._proceed()
-        return not self._ended or bool(self._expected)
+        return not self._ended or bool(expected)
 
     def _open_envelope(self, job: Job) -> bytes:
         """The commands to write now; further ones wait for replies. Empty where the job is answered already."""
@@ -150,39 +157,31 @@ class Connection(Line):
         self._may_still_hear = MOST_HEARD
         job.started = self._now()
         expected = self._expected
-        expected.append(Due.MAIL)
+        expected.append(_MAIL)
         if not self.features.pipelining:
             self._unsent.extend((Due.RCPT, each) for each in commands[1:])
             self._unsent.append((Due.DATA, b"DATA\r\n"))
             return commands[0]
         if len(commands) == 2:
-            expected.append(Due.RCPT)
-            expected.append(Due.DATA)
+            expected.append(_RCPT)
+            expected.append(_DATA)
             return commands[0] + commands[1] + b"DATA\r\n"
         # With several recipients, DATA waits for their replies: the content must not follow when the first is refused.
         expected.extend([Due.RCPT] * (len(commands) - 1))
         self._unsent.append((Due.DATA, b"DATA\r\n"))
         return b"".join(commands)
 
-    def _on_mail(self, reply: Reply) -> None:
-        if reply.code >= 400:
+    def _on_refusal(self, reply: Reply, due: Due) -> None:
+        """Of the sender or of a recipient. The first recipient decides what becomes of the message."""
+        if reply.code < 400:
+            raise ReplyUnreadable
+        if due is _MAIL:
             self._refusal = (reply, Step.SENDER)
-        elif reply.code >= 300:
-            raise ReplyUnreadable
-        if not self._expected:
-            self._continue_envelope()
-
-    def _on_recipient(self, reply: Reply) -> None:
-        if 300 <= reply.code < 400:
-            raise ReplyUnreadable
-        if reply.code >= 400 and self._refusal is None:
-            if self._recipients_answered == 0:
+        elif self._refusal is None:
+            if self._recipients_answered == 1:
                 self._refusal = (reply, Step.RECIPIENT)
             elif self._envelope_of is not None:
-                self._envelope_of.note += f" / copy {self._recipients_answered} refused: {reply.text[:100]}"
-        self._recipients_answered += 1
-        if not self._expected:
-            self._continue_envelope()
+                self._envelope_of.note += f" / copy {self._recipients_answered - 1} refused: {reply.text[:100]}"
 
     def _continue_envelope(self) -> None:
         if self._refusal is not None:
@@ -226,7 +225,7 @@ class Connection(Line):
             return
         self._envelope_of, self._content_of = None, job
         data, tail = job.email.data if job.email.wire_safe else wire_form(job.email.data), job.email.tail
-        self._expected.append(Due.FINAL)
+        self._expected.append(_FINAL)
         self._dot_written = False
         if len(data) + len(tail) > _ONE_WRITE:
             self._rest_of_content = deque(memoryview(piece) for piece in (data, tail, b".\r\n"))

@@ -10,8 +10,8 @@ _LONGEST_TEXT: Final = 1_000
 _LONGEST_REFERENCE: Final = 200
 
 _CODES: Final = {str(code).encode(): code for code in range(200, 600)}
-_MARKS: Final = b" -\r\n"
-_MORE: Final = ord("-")
+_MORE: Final = b"-"
+_ENDS: Final = (b" ", b"\r", b"")
 _UNSHOWABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _ENHANCED: Final = re.compile(rb"(?m)^\d{3}[ -]([245])\.(\d{1,3})\.(\d{1,3})\b")
 _LINE_HEAD: Final = re.compile(r"(?m)^\d{3}[ -]?(?:[245]\.\d{1,3}\.\d{1,3}[ \t]+)?")
@@ -73,46 +73,54 @@ def reference_in(text: str) -> str | None:
 class ReplyReader:
     """Cuts the stream into replies. What a line may hold, a reply and its number of lines are bounded."""
 
-    __slots__ = ("_buffer", "_code", "_line_start", "_lines")
+    __slots__ = ("_begun", "_buffer", "_code", "_size")
 
     def __init__(self) -> None:
         self._buffer = b""
-        self._line_start = 0
-        """Where the first line begins that has not been looked at: a reply that drips in is read once."""
-        self._lines = 0
+        """The line that has not ended."""
+        self._begun: list[bytes] = []
+        """The lines of a reply that has not ended: one that drips in is read once. All must have the same code."""
         self._code = 0
-        """Of the reply that has begun; 0 between replies. All its lines must say the same."""
+        self._size = 0
 
     @property
     def has_rest(self) -> bool:
         """Whether something has arrived that is not yet a whole reply."""
-        return self._buffer != b""
+        return self._buffer != b"" or bool(self._begun)
 
     def feed(self, data: bytes) -> list[Reply]:
-        line_start = 0
-        if self._buffer:
-            data = self._buffer + data
-            line_start = self._line_start
-        replies = list[Reply]()
-        start = 0
-        while (end := data.find(b"\n", line_start) + 1) > 0:
-            code = _CODES.get(data[line_start : line_start + 3])
-            if code is None or (mark := data[line_start + 3]) not in _MARKS or end - line_start > LONGEST_LINE:
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        replies: list[Reply] = []
+        for line in lines:
+            code = _CODES.get(line[:3])
+            if code is None or len(line) >= LONGEST_LINE:
                 raise ReplyUnreadable
-            if self._code and code != self._code:
+            mark = line[3:4]
+            if mark == _MORE or self._begun:
+                line = self._joined(code, line, mark)
+                if line is None:
+                    continue
+            elif mark not in _ENDS:
                 raise ReplyUnreadable
-            line_start = end
-            if mark != _MORE:
-                replies.append(Reply(code, data[start:end]))
-                start = end
-                self._code = self._lines = 0
-                continue
-            self._code = code
-            self._lines += 1
-            if self._lines > MOST_LINES or end - start > LARGEST_REPLY:
-                raise ReplyUnreadable
-        self._buffer = data[start:]
-        self._line_start = line_start - start
-        if len(data) - line_start > LONGEST_LINE:
+            replies.append(Reply(code, line + b"\n"))
+        if len(self._buffer) > LONGEST_LINE:
             raise ReplyUnreadable
         return replies
+
+    def _joined(self, code: int, line: bytes, mark: bytes) -> bytes | None:
+        """A line of a longer reply; the whole of it with its last line."""
+        begun = self._begun
+        if begun and code != self._code:
+            raise ReplyUnreadable
+        if mark != _MORE:
+            if mark not in _ENDS:
+                raise ReplyUnreadable
+            whole = b"\n".join((*begun, line))
+            begun.clear()
+            return whole
+        self._code = code
+        self._size = len(line) + 1 + (self._size if begun else 0)
+        begun.append(line)
+        if len(begun) > MOST_LINES or self._size > LARGEST_REPLY:
+            raise ReplyUnreadable
+        return None
