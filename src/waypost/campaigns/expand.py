@@ -20,6 +20,7 @@ from waypost.campaigns.ports import BatchBoard, BatchStore
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Refused, Unavailable
 from waypost.kernel.tenancy import Permission, Scope
+from waypost.kernel.uncollected import uncollected
 from waypost.kernel.vault import Keyring
 from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, PRIORITIES, TenantMode
 from waypost.kernel.work import Transaction, Work
@@ -100,7 +101,8 @@ class Expansion:
             return
         sealed = (await self._keyring.of(tx)).open(batch.message, place_of(tx.tenant_id, batch.id))
         commands = [*_commands(batch, _message.decode(sealed), people, now)]
-        refused = await self._send(tx, commands)
+        with uncollected():
+            refused = await self._send(tx, commands)
         await self._store.advance(tx, batch.id, people[-1][0], len(people), refused, now)
 
     async def _send(self, tx: Transaction, commands: Sequence[SubmitCommand]) -> int:

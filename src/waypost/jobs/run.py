@@ -4,9 +4,6 @@ Each step is one transaction: its effect, its progress and the place where the n
 all. So whoever takes over from a worker that is gone begins exactly where the last step ended.
 """
 
-import gc
-from collections.abc import Generator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -19,6 +16,7 @@ from waypost.jobs.ports import FileStore, JobBoard, JobStore, Kinds
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Unavailable, WaypostError
 from waypost.kernel.ids import show
+from waypost.kernel.uncollected import uncollected
 from waypost.kernel.work import Transaction, Work
 
 _log: Final = structlog.stdlib.get_logger()
@@ -106,7 +104,7 @@ class JobRunner:
             if job.cancel_asked:
                 await self._end(tx, job, JobState.CANCELLED, None)
                 return False
-            with _uncollected():
+            with uncollected():
                 step = await steps.step(tx, job)
             await self._store.advance(tx, job.id, step)
             if step.is_last:
@@ -124,15 +122,3 @@ class JobRunner:
         kept_until = self._clock.now() + _KEPT[job.kind]
         await self._store.end(tx, job.id, state, error, kept_until)
         _log.info("job ended", action="job_ended", job=show("job", job.id), kind=job.kind.value, state=state.value)
-
-
-@contextmanager
-def _uncollected() -> Generator[None]:
-    """A step makes very many values and drops them again, none in a ring; to look for rings costs a third more."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
