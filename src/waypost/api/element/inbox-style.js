@@ -67,10 +67,12 @@ button:disabled { opacity: 0.45; cursor: default; }
 .tab[aria-selected="true"] { color: var(--_text); border-color: var(--_accent); font-weight: 600; }
 .tab span { margin-inline-start: 4px; padding: 1px 6px; border-radius: 8px; background: var(--_raised); font-size: 11px; font-weight: 600; color: var(--_text); }
 .body { flex: 1; min-block-size: 0; overflow-y: auto; overscroll-behavior: contain; }
-ul { list-style: none; margin: 0; padding: 0; }
+/* Rows of some 88px, twenty to a leaf. */
+.leaf { content-visibility: auto; contain-intrinsic-size: auto 1760px; }
+.leaf:has(.menu) { content-visibility: visible; }
 
 .item { position: relative; display: grid; grid-template-columns: 20px 1fr auto; gap: 0 4px; padding: 12px 12px 12px 4px;
-  padding-inline: 4px 12px; border-block-end: 1px solid var(--_line); content-visibility: auto; contain-intrinsic-size: auto 88px; }
+  padding-inline: 4px 12px; border-block-end: 1px solid var(--_line); }
 .item:hover, .item:focus-within { background: var(--_raised); }
 .dot { inline-size: 8px; block-size: 8px; margin: 7px auto 0; border-radius: 50%; background: var(--_accent); }
 .item.is-read .dot { visibility: hidden; }
@@ -91,7 +93,6 @@ ul { list-style: none; margin: 0; padding: 0; }
 .tool:hover { background: var(--_surface); color: var(--_text); }
 .menu { position: absolute; z-index: 2; inset-inline-end: 12px; inset-block-start: 42px; min-inline-size: 190px; padding: 6px; background: var(--_surface);
   border: 1px solid var(--_line); border-radius: 10px; box-shadow: var(--_shadow); }
-.item:has(.menu) { content-visibility: visible; }
 .menu button { display: block; inline-size: 100%; padding: 7px 10px; border-radius: 6px; text-align: start; font-size: 14px; }
 .menu button:hover, .menu button:focus-visible { background: var(--_raised); }
 

@@ -73,7 +73,7 @@ export function item(message, words, locale, deeds) {
         button("box", words.archive, () => deeds.archive(message), { class: "tool" }),
       ];
   return make(
-    "li", { class: isRead ? "item is-read" : "item", part: isRead ? "item item-read" : "item item-unread", "data-id": message.id },
+    "div", { class: isRead ? "item is-read" : "item", role: "listitem", part: isRead ? "item item-read" : "item item-unread", "data-id": message.id },
     make("span", { class: "dot", "aria-hidden": "true" }),
     make("div", { class: "main" }, state, open,
       message.body ? make("p", { class: "text", part: "item-body" }, message.body) : null,

@@ -283,20 +283,23 @@ export class WaypostInbox extends HTMLElement {
 
   #addPage(messages) {
     const { body, said } = this.#parts;
-    let list = body.querySelector("ul");
+    let list = body.querySelector(".list");
     const isFirst = !list;
     if (isFirst) {
-      list = make("ul", { part: "items" });
+      list = make("div", { class: "list", part: "items", role: "list" });
       body.replaceChildren(list, make("div", { class: "end" }));
       body.scrollTop = 0;
     }
     body.querySelector(".note")?.remove();
     const fresh = messages.filter((message) => !this.#rows.has(message.id));
+    // Pages far from what is shown cost nothing: each is a leaf that the browser lays out when it comes near.
+    const leaf = make("div", { class: "leaf" });
     for (const message of fresh) {
       const row = this.#row(message);
       this.#rows.set(message.id, { message, row });
-      list.append(row);
+      leaf.append(row);
     }
+    if (fresh.length) list.append(leaf);
     if (!isFirst && fresh.length) said.textContent = this.#words.more;
     this.#watchEnd();
     this.#showEmpty();
@@ -314,8 +317,7 @@ export class WaypostInbox extends HTMLElement {
 
   #showEmpty() {
     const { body } = this.#parts;
-    const list = body.querySelector("ul");
-    if (!list) return;
+    if (!body.querySelector(".list")) return;
     const empty = body.querySelector(".note");
     if (this.#rows.size === 0 && !this.#next) {
       if (!empty) body.prepend(note("empty", this.#words.emptyTitle, this.#words.empty));
@@ -381,7 +383,7 @@ export class WaypostInbox extends HTMLElement {
 
   /** Shows a message as it is now: in its place, as a new first one, or no longer. */
   #put(message) {
-    const list = this.#parts.body.querySelector("ul");
+    const list = this.#parts.body.querySelector(".list");
     if (!list) { this.#isStale = true; return; }
     const known = this.#rows.get(message.id);
     if (!this.#belongs(message)) { if (known) this.#drop(message.id); return; }
@@ -395,7 +397,8 @@ export class WaypostInbox extends HTMLElement {
       const later = [...this.#rows.values()].filter((one) => one.message.id < message.id);
       const after = later.length ? later.reduce((a, b) => (a.message.id > b.message.id ? a : b)).row : null;
       if (!after && this.#next) return; // It lies beyond what is loaded.
-      list.insertBefore(row, after);
+      if (after) after.before(row);
+      else (list.lastElementChild || list.appendChild(make("div", { class: "leaf" }))).append(row);
     }
     this.#rows.set(message.id, { message, row });
     this.#showEmpty();
@@ -404,10 +407,15 @@ export class WaypostInbox extends HTMLElement {
 
   #drop(id) {
     const known = this.#rows.get(id);
-    if (!known) { if (!this.#parts.body.querySelector("ul")) this.#isStale = true; return; }
-    const next = known.row.nextElementSibling || known.row.previousElementSibling;
-    if (known.row.contains(this.#root.activeElement)) (next?.querySelector(".open") || this.#parts.body).focus();
+    if (!known) { if (!this.#parts.body.querySelector(".list")) this.#isStale = true; return; }
+    const leaf = known.row.parentNode;
+    if (known.row.contains(this.#root.activeElement)) {
+      const all = [...this.#parts.body.querySelectorAll(".item")];
+      const place = all.indexOf(known.row);
+      ((all[place + 1] || all[place - 1])?.querySelector(".open") || this.#parts.body).focus();
+    }
     known.row.remove();
+    if (!leaf.childElementCount) leaf.remove();
     this.#rows.delete(id);
     this.#showEmpty();
   }
