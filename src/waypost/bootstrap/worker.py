@@ -78,7 +78,8 @@ _FOR_JOBS: Final = 1
 _OWN_LINES: Final = 6
 """Claims, settlements, leases, upkeep, pauses and the ear have a connection each; the pool has the rest."""
 _JOURNALS: Final = "journal"
-_DEPTH: Final = 2
+_DEPTH: Final = 3
+"""One batch is claimed, opened and rendered while the next is on the wire and the last is written down."""
 
 
 class WorkerTelemetry(Telemetry, RelayTelemetry, Protocol): ...

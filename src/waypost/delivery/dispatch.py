@@ -39,10 +39,12 @@ from waypost.delivery.ports import (
 )
 from waypost.delivery.rules import (
     DEAD_LETTER_CLAIMS,
+    FIRST_CLAIM,
     bury,
     close,
     consequence_of,
     deliver_to_inbox,
+    fit_claim,
     give_back,
     hold_back,
     needs_whole_gate,
@@ -94,12 +96,13 @@ class DispatchParts:
 
 
 class Dispatcher:
-    def __init__(self, parts: DispatchParts, *, worker_id: UUID, batch_size: int = 200, depth: int = 2) -> None:
+    def __init__(self, parts: DispatchParts, *, worker_id: UUID, batch_size: int = FIRST_CLAIM, depth: int = 2) -> None:
         self._parts = parts
         self._clock = parts.clock
         self._pauses = parts.pauses or PauseBook(board=NothingPaused(), clock=parts.clock)
         self._worker_id = worker_id
-        self._batch_size = batch_size
+        self._most_claimed = batch_size
+        self._claim_size = min(batch_size, FIRST_CLAIM)
         self._depth = depth
         self._turn = asyncio.Lock()
         self._stopping = asyncio.Event()
@@ -164,7 +167,7 @@ class Dispatcher:
     async def _claim(self) -> Batch:
         term, batch_id, begun = self._parts.lease.term, mint(self._clock), self._clock.monotonic()
         with self._asking_for(batch_id):
-            claimed = await self._parts.store.claim(self._worker_id, batch_id, self._batch_size)
+            claimed = await self._parts.store.claim(self._worker_id, batch_id, self._claim_size)
         if claimed:
             self._parts.telemetry.claimed(len(claimed), self._clock.monotonic() - begun)
         else:
@@ -313,7 +316,10 @@ class Dispatcher:
             blamed = not isinstance(error, Unavailable)
             settlements += [give_back(one.composed.claimed, self._clock.now(), blamed=blamed) for one in letters]
             return
+        begun = self._clock.monotonic()
         answers = await send_all(groups, page, self._cut, partial(self._may_begin, batch.term))
+        if 2 * len(letters) >= self._claim_size:
+            self._claim_size = fit_claim(self._claim_size, self._clock.monotonic() - begun, self._most_claimed)
         now = self._clock.now()
         for letter, answer in answers:
             claimed = letter.composed.claimed

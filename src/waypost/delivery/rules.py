@@ -13,6 +13,11 @@ from waypost.kernel.vocabulary import Category
 from waypost.suppression.model import SuppressionReason
 
 DEAD_LETTER_CLAIMS: Final = 4
+FIRST_CLAIM: Final = 200
+FEWEST_CLAIMED: Final = 20
+_SHORT_WAY: Final = 0.5
+_LONG_WAY: Final = 2.0
+"""Seconds that a batch may spend on the wire."""
 GATE_MEMORY: Final = timedelta(days=7)
 """How far back `gate_changes` can be trusted; older submissions are asked about in full."""
 GATE_SLACK: Final = timedelta(seconds=60)
@@ -27,6 +32,14 @@ COUNTED: Final = {
 """Of messages that ended so: refused for good, or put off until their time was over."""
 _SPREAD: Final = 0.1
 WORKER_LOST: Final = Outcome(kind=OutcomeKind.IN_DOUBT, reason=OutcomeReason.WORKER_LOST)
+
+
+def fit_claim(size: int, seconds: float, most: int) -> int:
+    """How many to claim at once, after so many were so long on the wire. Large batches cost less for each message; but
+    what is claimed stands in nobody's line any more, and what is urgent waits behind it."""
+    if seconds > _LONG_WAY:
+        return min(max(size // 2, FEWEST_CLAIMED), most)
+    return min(size * 2, most) if seconds < _SHORT_WAY else size
 
 
 def may_be_sent_twice(category: Category) -> bool:

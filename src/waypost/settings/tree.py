@@ -124,8 +124,8 @@ class Settings(MailSettings):
         ),
     ] = None
     batch_size: Annotated[
-        int, About(Group.WORKER, readers.whole(1, 5000), "How many notifications a worker claims at once.")
-    ] = 200
+        int, About(Group.WORKER, readers.whole(1, 5000), "How many notifications a worker claims at once, at most.")
+    ] = 500
     lease: Annotated[
         float,
         About(Group.WORKER, readers.seconds(5, 3600), "How long a worker may be silent before others take its work."),

@@ -15,10 +15,13 @@ from waypost.delivery.ports import Withheld
 from waypost.delivery.rules import (
     COUNTED,
     DEAD,
+    FEWEST_CLAIMED,
+    FIRST_CLAIM,
     WORKER_LOST,
     bury,
     close,
     consequence_of,
+    fit_claim,
     give_back,
     stop_at_gate,
     withhold,
@@ -172,3 +175,19 @@ def test_dead_letters_say_how_often_they_were_claimed() -> None:
 def test_waits_lie_between_a_second_and_their_step(tries: int, fraction: float) -> None:
     step = DELIVERY_STEPS[min(tries, len(DELIVERY_STEPS)) - 1]
     assert timedelta(seconds=1) <= delay(tries, lambda: fraction) <= step
+
+
+@given(st.integers(1, 5_000), st.lists(st.floats(0, 60), max_size=40))
+def test_claims_fit_what_the_way_out_takes(most: int, ways: list[float]) -> None:
+    size = min(FIRST_CLAIM, most)
+    for seconds in ways:
+        before, size = size, fit_claim(size, seconds, most)
+        assert min(FEWEST_CLAIMED, most) <= size <= most
+        assert size >= before or seconds > 2
+        assert size <= before or seconds < 0.5 or before < FEWEST_CLAIMED
+    for _ in range(10):
+        size = fit_claim(size, 3.0, most)
+    assert size == min(FEWEST_CLAIMED, most)
+    for _ in range(10):
+        size = fit_claim(size, 0.1, most)
+    assert size == most

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Final
 
 from waypost.adapters.vendors.smtp.options import TargetRefused
-from waypost.adapters.vendors.smtp.replies import Reply, ReplyUnreadable, reference_in
+from waypost.adapters.vendors.smtp.replies import Reply, ReplyUnreadable
 from waypost.adapters.vendors.smtp.reply_table import NO_ROW, Meaning, row_of
 from waypost.channels.model import Outcome, OutcomeKind
 from waypost.channels.model import OutcomeReason as Why
@@ -68,12 +68,11 @@ def kind_of(code: int, reason: Why) -> OutcomeKind:
 
 
 def accepted(reply: Reply, latency_ms: int, note: str = "") -> Outcome:
-    text = reply.text
     return Outcome(
         kind=OutcomeKind.ACCEPTED,
         code=reply.code,
-        reply=(text + note)[:1_000],
-        reference=reference_in(text),
+        reply=(reply.text + note)[:1_000] if note else reply.text,
+        reference=reply.reference,
         latency_ms=latency_ms,
     )
 

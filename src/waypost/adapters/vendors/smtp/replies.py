@@ -8,6 +8,8 @@ LONGEST_LINE: Final = 8 * 1024
 MOST_LINES: Final = 128
 _LONGEST_TEXT: Final = 1_000
 _LONGEST_REFERENCE: Final = 200
+_LONGEST_KNOWN: Final = 100
+_MOST_KNOWN: Final = 16
 
 _CODES: Final = {str(code).encode(): code for code in range(200, 600)}
 _MORE: Final = b"-"
@@ -29,21 +31,26 @@ class ReplyUnreadable(Exception):
 class Reply:
     """One reply, all its lines."""
 
-    __slots__ = ("code", "raw")
+    __slots__ = ("_reference", "_text", "code", "raw")
 
     def __init__(self, code: int, raw: bytes) -> None:
         self.code = code
         self.raw = raw
+        self._text: str | None = None
+        self._reference: str | None = None
 
     @property
     def text(self) -> str:
         """All its words: valid UTF-8, no control characters, at most 1,000 characters."""
-        raw = self.raw
-        if len(raw) < _LONGEST_TEXT and raw.isascii():
-            line = raw[:-2].decode("ascii")
-            if line.isprintable():
-                return line
-        return _UNSHOWABLE.sub(" ", raw[: 4 * _LONGEST_TEXT].decode("utf-8", "replace")).strip()[:_LONGEST_TEXT]
+        if self._text is None:
+            self._text = _text_of(self.raw)
+            self._reference = reference_in(self._text)
+        return self._text
+
+    @property
+    def reference(self) -> str | None:
+        """The server's name for what it took, where it tells one."""
+        return self._reference if self.text else None
 
     @property
     def enhanced(self) -> tuple[int, int, int] | None:
@@ -60,6 +67,14 @@ class Reply:
         ]
 
 
+def _text_of(raw: bytes) -> str:
+    if len(raw) < _LONGEST_TEXT and raw.isascii():
+        line = raw[:-2].decode("ascii")
+        if line.isprintable():
+            return line
+    return _UNSHOWABLE.sub(" ", raw[: 4 * _LONGEST_TEXT].decode("utf-8", "replace")).strip()[:_LONGEST_TEXT]
+
+
 def reference_in(text: str) -> str | None:
     """The server's name for what it took, where a reply tells one."""
     if len(text) < 16:
@@ -73,7 +88,7 @@ def reference_in(text: str) -> str | None:
 class ReplyReader:
     """Cuts the stream into replies. What a line may hold, a reply and its number of lines are bounded."""
 
-    __slots__ = ("_begun", "_buffer", "_code", "_size")
+    __slots__ = ("_begun", "_buffer", "_code", "_known", "_size")
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -82,6 +97,8 @@ class ReplyReader:
         """The lines of a reply that has not ended: one that drips in is read once. All must have the same code."""
         self._code = 0
         self._size = 0
+        self._known: dict[bytes, Reply] = {}
+        """Short replies of one line: a server says the same to every message."""
 
     @property
     def has_rest(self) -> bool:
@@ -92,17 +109,25 @@ class ReplyReader:
         *lines, self._buffer = (self._buffer + data).split(b"\n")
         replies: list[Reply] = []
         for line in lines:
+            known = self._known.get(line)
+            if known is not None and not self._begun:
+                replies.append(known)
+                continue
             code = _CODES.get(line[:3])
             if code is None or len(line) >= LONGEST_LINE:
                 raise ReplyUnreadable
             mark = line[3:4]
             if mark == _MORE or self._begun:
-                line = self._joined(code, line, mark)
-                if line is None:
-                    continue
-            elif mark not in _ENDS:
+                whole = self._joined(code, line, mark)
+                if whole is not None:
+                    replies.append(Reply(code, whole + b"\n"))
+                continue
+            if mark not in _ENDS:
                 raise ReplyUnreadable
-            replies.append(Reply(code, line + b"\n"))
+            reply = Reply(code, line + b"\n")
+            replies.append(reply)
+            if len(line) <= _LONGEST_KNOWN and len(self._known) < _MOST_KNOWN:
+                self._known[line] = reply
         if len(self._buffer) > LONGEST_LINE:
             raise ReplyUnreadable
         return replies
