@@ -60,6 +60,21 @@ async def test_another_worker_goes_on_after_the_last_step(
     assert await admin.fetchval("select count(*) from waypost.recipients") == ROWS
 
 
+async def test_a_step_that_outlasts_its_lease_is_neither_disturbed_nor_waited_for(
+    acme: Any, app: Any, admin: Any, job_runner: JobRunner
+) -> None:
+    job_id = await start(acme)
+    await one_step(job_runner)
+    await admin.execute("update waypost.jobs set lease_until = now() - interval '1 second'")
+    other = another(job_runner, app)
+    async with admin.transaction():
+        # As the transaction of a step does.
+        await admin.execute("select from waypost.jobs for no key update")
+        assert await other.work_off() == 0
+    assert await other.work_off() == 1
+    assert (await acme.ok("GET", f"/v1/jobs/{job_id}"))["state"] == "finished"
+
+
 async def test_a_step_that_breaks_leaves_nothing_and_is_tried_again(
     acme: Any, admin: Any, job_runner: JobRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

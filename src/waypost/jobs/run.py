@@ -20,7 +20,8 @@ from waypost.kernel.uncollected import uncollected
 from waypost.kernel.work import Transaction, Work
 
 _log: Final = structlog.stdlib.get_logger()
-_LEASE: Final = 90.0
+_LEASE: Final = 20.0
+"""Seconds after which the job of a worker that died goes on elsewhere. A step may take longer: it holds its row."""
 _TURN: Final = 5.0
 """Seconds that a job may go on before others have theirs."""
 _MOST_FAILURES: Final = 5

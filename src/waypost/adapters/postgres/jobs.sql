@@ -42,10 +42,14 @@ returning id, kind, state, spec, place, done, total, result, error, actor, cance
 
 -- name: take_job
 -- tenant: row
--- For one worker, where it waits or was left behind by another whose lease has run out.
+-- For one worker, where it waits or was left behind by another whose lease has run out. A row that is held belongs to a
+-- step that is under way, however long it takes: nobody waits for it.
 update jobs set state = 'running', worker_id = $3, lease_until = now() + make_interval(secs => $4),
     started_at = coalesce(started_at, now()), served_at = now()
-where tenant_id = $1 and id = $2 and (state = 'waiting' or (state = 'running' and lease_until < now()))
+where tenant_id = $1 and id = any (array(
+    select j.id from jobs j
+    where j.tenant_id = $1 and j.id = $2 and (j.state = 'waiting' or (j.state = 'running' and j.lease_until < now()))
+    for no key update skip locked))
 returning id, kind, state, spec, place, done, total, result, error, actor, cancel_asked, created_at, started_at,
           finished_at, files_until, failures
 
