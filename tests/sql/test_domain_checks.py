@@ -28,9 +28,9 @@ from waypost.domains.rules import Places
 from waypost.domains.standing import DomainBook
 from waypost.domains.verify import Recheck, Verify
 from waypost.kernel.clock import VirtualClock
-from waypost.kernel.errors import NotFound
+from waypost.kernel.errors import NotFound, Refused
 from waypost.kernel.ids import show
-from waypost.kernel.tenancy import Permission, Scope
+from waypost.kernel.tenancy import PLATFORM, Permission, Scope
 from waypost.kernel.vocabulary import TenantMode
 from waypost.kernel.work import Transaction
 from waypost.mailbox import return_path
@@ -276,6 +276,40 @@ MESSAGE = (
     b"Date: Thu, 15 Jan 2026 12:00:00 +0000\r\nFrom: Shop <hello@example.com>\r\nTo: jane@example.org\r\n"
     b"Subject: Hello\r\nMessage-ID: <1@waypost.example>\r\nMIME-Version: 1.0\r\n\r\nHello\r\n"
 )
+
+
+async def test_what_comes_from_the_operator_s_own_address_is_signed_by_the_operator(
+    house: House, make_tenant: MakeTenant, clock: VirtualClock
+) -> None:
+    await make_tenant(PLATFORM)
+    await make_tenant("shop", mode="live")
+    await make_tenant("trial")
+    name = PLACES.default_address.rpartition("@")[2]
+    with pytest.raises(Refused) as refused:
+        await house.claim("shop", name)
+    assert refused.value.code == "domain_reserved"
+    outgoing = house.outgoing()
+    await outgoing.refresh(["shop"])
+    assert outgoing.voice("shop", PLACES.default_from).signer is None
+
+    view = await house.verified(PLATFORM, name)
+    await house.verified("shop", "example.com")
+    await clock.advance(6)
+    await outgoing.refresh(["shop", "trial"])
+    message = MESSAGE.replace(b"hello@example.com", PLACES.default_address.encode())
+    records = {record.name: record.value.encode() for record in view.records}
+    for sender in (PLACES.default_from, f"Shop <{PLACES.default_address}>"):
+        voice = outgoing.voice("shop", sender)
+        assert voice.signer is not None
+        signed = voice.signer.sign(message, clock.now()) + message
+        for number in range(2):
+            assert dkim.DKIM(signed).verify(
+                idx=number, dnsfunc=lambda name, timeout: records[name.decode().rstrip(".")]
+            )
+    assert outgoing.voice("shop", "Shop <hello@example.com>").signer is not voice.signer
+    assert not outgoing.voice("shop", f"boss@{name}").allowed
+    for sender in (PLACES.default_from, f"boss@{name}"):
+        assert outgoing.voice("trial", sender).signer is None, "whoever only tries things out gets no signature"
 
 
 async def test_how_mail_goes_out(house: House, make_tenant: MakeTenant, clock: VirtualClock) -> None:

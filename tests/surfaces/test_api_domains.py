@@ -256,3 +256,12 @@ async def test_nobody_waits_behind_somebody_elses_name_servers(acme: Any, app: A
     app.domains.verify._asking.update({"a", "b", "c"})
     assert await acme.refused("POST", f"/v1/domains/{made['id']}/verify") == (429, "checks_underway", [])
     assert zone.asked == []
+
+
+async def test_the_operator_proves_the_default_sender_s_domain_with_a_platform_key(
+    platform: Any, acme: Any, zone: Zone
+) -> None:
+    assert (await acme.refused("POST", "/v1/domains", {"name": "waypost.example"}))[1] == "domain_reserved"
+    proved = await verified(platform, zone, "waypost.example")
+    assert (proved["state"], len(proved["keys"])) == ("verified", 2)
+    assert (await acme.ok("GET", "/v1/domains"))["items"] == []

@@ -16,7 +16,7 @@ from waypost.kernel.errors import Conflict, NotFound, refuse
 from waypost.kernel.ids import mint, show
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.paging import Page, decode_id_cursor, encode_id_cursor, page_of, read_limit
-from waypost.kernel.tenancy import Permission, Scope
+from waypost.kernel.tenancy import PLATFORM, Permission, Scope
 from waypost.kernel.vault import Keyring, place
 from waypost.kernel.work import Transaction
 from waypost.tenants.audit import Audit
@@ -63,7 +63,7 @@ class Domains:
         """Claims a name. It may be used once its records have been seen."""
         scope.demand(Permission.DOMAINS_MANAGE)
         spelled, wanted = read_name(name), _read_purposes(purposes)
-        if spelled in self._places.reserved:
+        if spelled in self._places.reserved and tx.tenant_id != PLATFORM:
             raise refuse("/name", "domain_reserved", "This domain belongs to the operator of this installation.")
         if await self._store.count(tx) >= MOST_DOMAINS:
             raise Conflict(f"A tenant has at most {MOST_DOMAINS} domains.", code="too_many_domains")

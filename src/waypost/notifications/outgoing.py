@@ -5,7 +5,7 @@ is asked again but that.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
@@ -19,6 +19,7 @@ from waypost.domains.rules import choose_return_path, domain_of, may_send_as
 from waypost.domains.standing import REMEMBERED_SECONDS
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import NotFound
+from waypost.kernel.tenancy import PLATFORM
 from waypost.kernel.vault import Keyring, SealBroken, TenantKey, place
 from waypost.kernel.vocabulary import TenantMode
 from waypost.kernel.work import Work
@@ -40,6 +41,7 @@ class Voice:
 
 PLAIN: Final = Voice(allowed=True)
 _SILENCED: Final = Voice(allowed=False)
+_NOBODYS: Final = Standing(mode=TenantMode.LIVE, domains=())
 
 
 @dataclass(slots=True)
@@ -75,9 +77,10 @@ class Outgoing:
         self._signers: OrderedDict[tuple[UUID, ...], Signer] = OrderedDict()
 
     async def refresh(self, tenants: Iterable[str]) -> None:
-        """Looks again at those of whom too long ago was heard."""
+        """Looks again at those of whom too long ago was heard, and at the operator: what comes from its own address is
+        signed by its keys."""
         now = self._clock.monotonic()
-        for tenant_id in tenants:
+        for tenant_id in (PLATFORM, *tenants):
             known = self._houses.get(tenant_id)
             if known is not None and now < known.until:
                 continue
@@ -101,7 +104,7 @@ class Outgoing:
         house = self._houses.get(tenant_id)
         if house is None:
             return _SILENCED
-        if not house.standing.domains and sender == self._default_from:
+        if not house.standing.domains and sender == self._default_from and not self._operators_signers:
             return PLAIN
         voice = house.voices.get(sender)
         if voice is None:
@@ -114,11 +117,19 @@ class Outgoing:
         is_default = sender == self._default_from
         if not is_default and not may_send_as(sender, house.standing, self._default_address):
             return _SILENCED
-        domain = domain_of(sender)
-        return_domain = None
+        domain = domain_of(sender) or ""
+        signer, return_domain = house.signers.get(domain), None
         if house.standing.mode is TenantMode.LIVE:
             return_domain = choose_return_path(domain, house.standing.names(Purpose.RETURN_PATH))
-        return replace(PLAIN, signer=house.signers.get(domain or ""), return_domain=return_domain)
+            if signer is None and (is_default or may_send_as(sender, _NOBODYS, self._default_address)):
+                signer = self._operators_signers.get(domain)
+        return replace(PLAIN, signer=signer, return_domain=return_domain)
+
+    @property
+    def _operators_signers(self) -> Mapping[str, Signer]:
+        """Never for a sandbox tenant: it writes what it likes, and may read what it wrote as it would have left."""
+        house = self._houses.get(PLATFORM)
+        return {} if house is None else house.signers
 
     def _signers_of(
         self, tenant_id: str, key: TenantKey, domains: Sequence[HeldDomain]

@@ -41,6 +41,8 @@ PLATFORMS_OWN: Final = PLATFORM_ONLY | {
     Permission.TEMPLATES_APPROVE,
     Permission.TRIGGERS_READ,
     Permission.TRIGGERS_WRITE,
+    Permission.DOMAINS_READ,
+    Permission.DOMAINS_MANAGE,
     Permission.OPERATIONS_READ,
     Permission.OPERATIONS_WRITE,
 }
