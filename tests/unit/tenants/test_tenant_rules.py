@@ -65,7 +65,7 @@ def test_reading_permissions_read() -> None:
 
 def test_a_platform_key_without_a_tenant_keeps_only_what_is_the_platforms() -> None:
     withheld = without_tenant(ALL)
-    own = {"keys:manage", "audit:read", "templates", "triggers", "suppressions", "operations"}
+    own = {"keys:manage", "audit:read", "templates", "triggers", "suppressions", "operations", "domains"}
     assert ALL - withheld.permissions == PLATFORM_ONLY | {
         permission for permission in ALL if permission.value in own or permission.value.partition(":")[0] in own
     }
