@@ -11,7 +11,6 @@ from uuid import UUID
 import msgspec
 
 from waypost.channels.model import OutgoingEmail
-from waypost.channels.rules import is_wire_safe
 from waypost.delivery.model import Claimed, State
 from waypost.delivery.ports import ComposeAnswer, Composed, ComposedForInbox, Postponed, Withheld
 from waypost.kernel.address import split_mailbox
@@ -277,7 +276,7 @@ class MailComposer:
             self._return_path(opened),
             recipients,
             message,
-            wire_safe=is_wire_safe(message),
+            wire_safe=True,
             tail=tail,
             utf8=not is_ascii,
             is_ascii=is_ascii,

@@ -146,7 +146,8 @@ class Renderer(Protocol):
         ...
 
     async def compose(self, jobs: Sequence[RenderJob]) -> Sequence[bytes | RenderFailure]:
-        """The finished RFC 5322 message of each job, CRLF, not dot-stuffed."""
+        """The finished RFC 5322 message of each job: CRLF, also at its end, and no line begins with a dot. That is
+        looked at outside of the process that made it."""
         ...
 
     async def close(self) -> None: ...

@@ -233,6 +233,14 @@ def test_whatever_the_template_does_the_links_are_found(html: str) -> None:
     assert [led(address) for address in addresses] == [(1, "https://a.example/one"), (2, "https://a.example/two")]
 
 
+def test_links_that_come_whole_in_a_variable_are_found() -> None:
+    """As those of a mail that was submitted over SMTP: its words are data, in a template of one place."""
+    words = '<p><a href="https://a.example/one">x</a><a href="mailto:x@y.z">m</a><a href="https://a.example/two">y</a>'
+    for _ in range(2):
+        addresses = [a or "" for a in read(tracked("{{ mail_html|safe }}", {"mail_html": words})).addresses]
+        assert [led(a) for a in addresses] == [(1, "https://a.example/one"), None, (2, "https://a.example/two")]
+
+
 def test_liquid_is_tracked_too() -> None:
     html = "{% for item in items %}<a href='https://a.example/{{ item }}'>x</a>{% endfor %}<a href='mailto:x@y.z'>m</a>"
     addresses = [a or "" for a in read(tracked(html, {"items": ["one", "two"]}, profile=Profile.LIQUID)).addresses]

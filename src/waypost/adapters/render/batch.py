@@ -93,9 +93,15 @@ class Batch(Generic[Result]):
             if len(request) > self._limits.request_bytes:
                 return None
             child.shelf.commit(plan)
+            for slot in plan.forget:
+                child.frames.pop(slot, None)
             results: list[Result | RenderFailure] = []
-            reply = await child.ask(request, lambda part: results.extend(self._errand.read_part(part)))
-            toll, rest = self._errand.read(reply)
+
+            def take(part: memoryview) -> None:
+                results.extend(self._errand.read_part(part, plan.slots[len(results) :], child.frames))
+
+            reply = await child.ask(request, take)
+            toll, rest = self._errand.read(reply, plan.slots[len(results) :], child.frames)
             results.extend(rest)
             child.worn = toll.worn
             for index, result in zip(chunk, results, strict=False):

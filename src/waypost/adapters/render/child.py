@@ -31,7 +31,7 @@ _OBJECTS_BETWEEN_LOOKS: Final = 50_000
 """Contexts are trees: the collector finds nothing in them."""
 
 _Job = TypeVar("_Job")
-_Result = TypeVar("_Result", RenderedParts, bytes)
+_Result = TypeVar("_Result", RenderedParts, wire.Said | bytes)
 
 
 class _Pipe:
@@ -48,7 +48,7 @@ class _Pipe:
     def send(self, reply: wire.Reply) -> None:
         self._socket.sendall(wire.frame(reply))
 
-    def send_ahead(self, results: Sequence[RenderedParts | bytes | wire.Failed]) -> None:
+    def send_ahead(self, results: Sequence[RenderedParts | wire.Said | bytes | wire.Failed]) -> None:
         self._socket.sendall(wire.part(results))
 
     def wish(self, name: str) -> bytes | None:
@@ -84,7 +84,7 @@ class _Workshop:
         limits: RenderLimits,
         budget: CpuBudget,
         speech: Speech,
-        send_ahead: Callable[[Sequence[RenderedParts | bytes | wire.Failed]], None],
+        send_ahead: Callable[[Sequence[RenderedParts | wire.Said | bytes | wire.Failed]], None],
     ) -> None:
         self._limits = limits
         self._send_ahead = send_ahead
@@ -103,7 +103,7 @@ class _Workshop:
                 return wire.RenderReply(self._end_batch(), rendered)
             case wire.ComposeAsk():
                 self._stock(ask.forget, ask.learn)
-                composed = self._work(ask.jobs, self._compose, len)
+                composed = self._work(ask.jobs, self._compose, _length)
                 return wire.ComposeReply(self._end_batch(), composed)
             case wire.CheckAsk():
                 faults, mentioned = check_content(ask.content, self._budget.begin_item, self._speech, ask.most_bytes)
@@ -154,8 +154,8 @@ class _Workshop:
     def _render(self, job: wire.RenderItem) -> RenderedParts:
         return self._renditions[job[0]].render(job[1], job[2], job[3])
 
-    def _compose(self, job: wire.ComposeItem) -> bytes:
-        return self._renditions[job[0]].compose(job[1], job[2], job[3], job[4])
+    def _compose(self, job: wire.ComposeItem) -> wire.Said | bytes:
+        return self._renditions[job[0]].say(job[1], job[2], job[3], job[4])
 
     def _work(
         self, jobs: list[_Job], make: Callable[[_Job], _Result], size_of: Callable[[_Result], int]
@@ -181,6 +181,10 @@ class _Workshop:
                 break
         self._items_done += len(results)
         return results
+
+
+def _length(message: wire.Said | bytes) -> int:
+    return len(message.said if isinstance(message, wire.Said) else message)
 
 
 def _go_on(_part: int) -> None:

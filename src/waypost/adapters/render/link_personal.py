@@ -6,7 +6,7 @@ from collections.abc import Callable
 from html import unescape
 from typing import Final
 
-from waypost.adapters.render.mail_slots import RESERVED
+from waypost.adapters.render.mail_slots import RESERVED, Path
 from waypost.templates.model import JsonObject
 from waypost.templates.ports import Instrument
 from waypost.tracking.link_pattern import MOST_WORDS, WordPen, hole, is_pattern, is_word, set_of
@@ -18,7 +18,6 @@ LINK_WORDS: Final = "waypost_words"
 
 Render = Callable[[str], Callable[[JsonObject], str]]
 """Makes a template of a piece of markup."""
-Path = tuple[str, ...]
 
 _PLAIN_VALUE: Final = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}\Z", re.ASCII)
 _HALF_ENTITY: Final = re.compile(r"&[#\w]*\Z")

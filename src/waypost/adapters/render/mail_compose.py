@@ -13,8 +13,10 @@ from waypost.adapters.render.html_text import html_to_text
 from waypost.adapters.render.mail_derived import CalmQuoter, derived_text
 from waypost.adapters.render.mail_head import HeadLines, SubjectLine
 from waypost.adapters.render.mail_quoted import SOFT_BREAK, WEB_ADDRESS_FILTER, ValueQuoter, quoted, quoted_template
+from waypost.adapters.render.mail_skeleton import MailSkeleton
 from waypost.adapters.render.mail_slots import SlottedTemplate
 from waypost.adapters.render.mail_tracked import Quotable, markup_part
+from waypost.adapters.render.skeleton import BETWEEN, LARGEST, Frame
 from waypost.adapters.render.speech import Speech
 from waypost.adapters.render.wire import Parts
 from waypost.channels.mime_parts import ALTERNATIVE, MIXED, RELATED
@@ -47,12 +49,15 @@ class _Part:
         self.plain = dialect.template(name, source).render
         self._quoter = ValueQuoter(markup=name == MARKUP)
         speech = dialect.speech if isinstance(dialect, JinjaDialect) else None
-        self._slots = SlottedTemplate.of(source) if speech else None
-        self._fast = _quoted_environment(source, self._quoter, speech) if speech and not self._slots else None
+        self.slots = SlottedTemplate.of(source) if speech else None
+        self._fast = _quoted_environment(source, self._quoter, speech) if speech and not self.slots else None
+
+    def marked(self, context: JsonObject) -> JsonObject | None:
+        return context
 
     def quoted(self, context: JsonObject) -> str:
-        if self._slots is not None:
-            body = self._slots.fill(context, self._quoter)
+        if self.slots is not None:
+            body = self.slots.fill(context, self._quoter)
         else:
             body = _render_quoted(self._fast, self._quoter, context)
         return quoted(self.plain(context)) if body is None else body
@@ -60,6 +65,8 @@ class _Part:
 
 class _DerivedText:
     """The text part of content that has only markup."""
+
+    slots = None
 
     def __init__(self, dialect: Dialect, html: Quotable, markup: str) -> None:
         self._html = html
@@ -86,9 +93,42 @@ class CompiledMail:
         else:
             self._text = _DerivedText(dialect, self._html, content.html or "")
 
+        self.skeleton = self._skeleton()
+        """Of messages without files; None where a part does more than print values."""
+        self._frame = None if self.skeleton is None else Frame(self.skeleton.shown)
+
+    def _skeleton(self) -> MailSkeleton | None:
+        text = self._text.slots
+        if text is None:
+            return None
+        if self._html is None:
+            end = "" if text.literals[-1].removesuffix(SOFT_BREAK).endswith("\n") else "\r\n"
+            return MailSkeleton([_BEFORE_TEXT_ALONE[False], end], [(text, False)])
+        html = self._html.slots
+        if html is None:
+            return None
+        return MailSkeleton([_BEFORE_TEXT[False], _BEFORE_HTML[False], _AFTER_HTML], [(text, False), (html, True)])
+
+    def say(self, context: JsonObject, head: MailHead) -> bytes | None:
+        """What the skeleton is filled with; None where the message must be made whole. Raises `RenderRefused`."""
+        skeleton, frame = self.skeleton, self._frame
+        if skeleton is None or frame is None or head.has_files or head.has_images:
+            return None
+        marked = context if self._html is None else self._html.marked(context)
+        values = None if marked is None else skeleton.values(marked)
+        if values is None:
+            return None
+        said = BETWEEN.join((self._head.of(head, self._subject.of(context)), *values)).encode()
+        return None if frame.most_bytes(len(said)) > LARGEST else said
+
     def compose(self, context: JsonObject, head: MailHead) -> bytes:
         """The whole message, or all of it before its files: CRLF, no line begins with a dot, ASCII but for addresses
         that are not. Raises `RenderRefused`."""
+        said = self.say(context, head)
+        return self.whole(context, head) if said is None or self._frame is None else self._frame.filled(said)
+
+    def whole(self, context: JsonObject, head: MailHead) -> bytes:
+        """The same, made part by part."""
         start = self._head.of(head, self._subject.of(context))
         text = self._text.quoted(context).removesuffix(SOFT_BREAK)
         if self._html is None:

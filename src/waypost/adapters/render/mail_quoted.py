@@ -34,7 +34,8 @@ _TAG: Final = re.compile(rf"\{{\{{\s*{_OPERAND}\s*\}}\}}|\{{%\s*(?:{_BRANCH}|{_L
 _OPENING: Final = re.compile(r"\{[{%#]")
 
 _CALM_TEXT: Final = re.compile(r"(?!\.)[ -<>-~]{1,75}\Z").match
-_CALM_MARKUP: Final = re.compile(r"(?!\.)[ !#-%(-.0-;?-~]{1,75}\Z").match
+is_calm = re.compile(r"(?!\.)[ !#-%(-.0-;?-~]{1,75}\Z").match
+"""Neither escaped nor encoded, in text or markup."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]+\Z").match
 """Such as the proofs in links: nothing in it is encoded, wherever it is cut."""
@@ -103,7 +104,7 @@ class ValueQuoter:
 
     def __init__(self, *, markup: bool) -> None:
         self._markup = markup
-        self._calm = _CALM_MARKUP if markup else _CALM_TEXT
+        self._calm = is_calm if markup else _CALM_TEXT
         self._known: dict[str, str] = {}
         """What was encoded lately: names and places come again and again."""
         self.met_oddity = False

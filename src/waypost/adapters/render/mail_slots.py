@@ -5,12 +5,15 @@ is not plainly there, a name or a type, is left to the engine, which knows what 
 """
 
 import re
-from collections.abc import Callable, Sequence
-from operator import itemgetter
+from collections.abc import Callable
 from typing import Final
 
 from waypost.adapters.render.mail_quoted import ValueQuoter, literal_pieces, plain_pieces
+from waypost.adapters.render.skeleton import picker
 from waypost.templates.model import JsonObject
+
+Path = tuple[str, ...]
+"""A name of the context, and names inside of what it is."""
 
 _VALUE: Final = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}\Z", re.ASCII)
 # Words that mean something to the engine whatever the context says.
@@ -20,15 +23,18 @@ RESERVED: Final = frozenset(
 
 
 class SlottedTemplate:
-    """`pieces` are literals and values in turn, beginning and ending with a literal."""
+    """Literals with a value after each but the last."""
 
-    __slots__ = ("_paths", "_pick", "_pieces")
+    __slots__ = ("_paths", "_pick", "_pieces", "literals", "printed")
 
-    def __init__(self, pieces: list[str], numbers: list[int], paths: list[tuple[str, ...]]) -> None:
-        self._pieces = pieces
-        self._pick = _picker(numbers)
-        """Which of the paths is printed at each place for a value."""
-        self._paths = [(path[0], path[1:]) for path in paths]
+    def __init__(self, literals: list[str], printed: list[Path]) -> None:
+        self.literals = literals
+        self.printed = printed
+        numbers = {path: number for number, path in enumerate(dict.fromkeys(printed))}
+        self._pieces = [""] * (2 * len(printed) + 1)
+        self._pieces[::2] = literals
+        self._pick = picker([numbers[path] for path in printed])
+        self._paths = [(path[0], path[1:]) for path in numbers]
 
     @classmethod
     def of(cls, source: str) -> "SlottedTemplate | None":
@@ -44,21 +50,18 @@ class SlottedTemplate:
     def _of(cls, found: list[tuple[bool, str]] | None) -> "SlottedTemplate | None":
         if found is None:
             return None
-        pieces, printed = [""], list[int]()
-        numbers: dict[tuple[str, ...], int] = {}
+        literals, printed = [""], list[Path]()
         for is_tag, text in found:
             if not is_tag:
-                pieces[-1] += text
+                literals[-1] += text
                 continue
             value = _VALUE.match(text)
-            if value is None:
+            path = tuple(value[1].split(".")) if value else ()
+            if not path or path[0] in RESERVED:
                 return None
-            path = tuple(value[1].split("."))
-            if path[0] in RESERVED:
-                return None
-            printed.append(numbers.setdefault(path, len(numbers)))
-            pieces += ["", ""]
-        return cls(pieces, printed, list(numbers))
+            printed.append(path)
+            literals.append("")
+        return cls(literals, printed)
 
     def fill(self, context: JsonObject, quoter: ValueQuoter) -> str | None:
         """The quoted-printable text, or None where only the engine can tell what to print."""
@@ -88,15 +91,6 @@ class SlottedTemplate:
         pieces = self._pieces.copy()
         pieces[1::2] = self._pick(values)
         return "".join(pieces)
-
-
-def _picker(numbers: list[int]) -> Callable[[list[str]], Sequence[str]]:
-    if not numbers:
-        return lambda _: ()
-    if len(numbers) == 1:
-        only = numbers[0]
-        return lambda values: (values[only],)
-    return itemgetter(*numbers)
 
 
 def _as_it_is(value: object) -> str:

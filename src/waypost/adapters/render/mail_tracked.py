@@ -9,12 +9,22 @@ from waypost.adapters.render.engine import JinjaDialect
 from waypost.adapters.render.link_scan import NO_TRACK
 from waypost.adapters.render.link_slots import LinkSlots, Render
 from waypost.adapters.render.mail_quoted import quoted
+from waypost.adapters.render.mail_slots import SlottedTemplate
 from waypost.templates.model import JsonObject
 from waypost.templates.ports import Instrument
 
 
 class Quotable(Protocol):
     plain: Callable[[JsonObject], str]
+
+    @property
+    def slots(self) -> SlottedTemplate | None:
+        """Where it does nothing but print values of the context that `marked` gives."""
+        ...
+
+    def marked(self, context: JsonObject) -> JsonObject | None:
+        """None where this message is not of `slots`."""
+        ...
 
     def quoted(self, context: JsonObject) -> str: ...
 
@@ -36,29 +46,37 @@ class TrackedPart:
 
     def __init__(self, dialect: Dialect, source: str, instrument: Instrument, part: MakePart) -> None:
         self.plain = part(dialect, MARKUP, source).plain
-        self._slots = LinkSlots(instrument, source, _renderer(dialect))
+        self._links = LinkSlots(instrument, source, _renderer(dialect))
         self._dialect = dialect
         self._part = part
 
     @cached_property
     def _tracked(self) -> Quotable | None:
-        return self._made(self._slots.template)
+        return self._made(self._links.template)
 
     @cached_property
     def _worded(self) -> Quotable | None:
-        return self._made(self._slots.worded)
+        return self._made(self._links.worded)
 
     def _made(self, template: str | None) -> Quotable | None:
         # A dialect has room for one template of a name.
         return None if template is None else self._part(_another(self._dialect), MARKUP, template)
 
+    @property
+    def slots(self) -> SlottedTemplate | None:
+        usual = self._worded or self._tracked
+        return None if usual is None else usual.slots
+
+    def marked(self, context: JsonObject) -> JsonObject | None:
+        return self._links.marks(context) if self._worded is None else self._links.words(context)
+
     def quoted(self, context: JsonObject) -> str:
-        marked, tracked = self._slots.words(context), self._worded
+        marked, tracked = self._links.words(context), self._worded
         if marked is None:
-            marked, tracked = self._slots.marks(context), self._tracked
+            marked, tracked = self._links.marks(context), self._tracked
         if marked is not None and tracked is not None:
             return tracked.quoted(marked)
-        return quoted(self._slots.rewrite(self.plain(context), context))
+        return quoted(self._links.rewrite(self.plain(context), context))
 
 
 def _renderer(dialect: Dialect) -> Render | None:

@@ -20,6 +20,7 @@ from waypost.adapters.render.equipment import Equipment, equipment_named
 from waypost.adapters.render.limits import RenderLimits
 from waypost.adapters.render.resources import read_resource
 from waypost.adapters.render.shelf import Shelf
+from waypost.adapters.render.skeleton import Frame
 from waypost.kernel.errors import Unavailable
 
 _START_SECONDS: Final = 30.0
@@ -67,6 +68,8 @@ class RenderProcess:
         page: mmap.mmap,
     ) -> None:
         self.shelf = Shelf(limits.shelf_bytes)
+        self.frames: dict[int, Frame] = {}
+        """Of the contents on the shelf, those that the child has told."""
         self.equipment = equipment
         self.worn = False
         self.answers = 0

@@ -13,7 +13,7 @@ from waypost.adapters.render.mail_headers import refuse_breaks
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.source_scan import find_trouble
 from waypost.adapters.render.speech import Speech
-from waypost.adapters.render.wire import PARTS, Parts
+from waypost.adapters.render.wire import PARTS, Parts, Said
 from waypost.templates.model import JsonObject, Profile
 from waypost.templates.ports import Instrument, MailHead, RenderedParts
 
@@ -34,6 +34,7 @@ class Rendition:
         self._limits = limits
         self._speech = speech or Speech()
         self._instrument = instrument
+        self._has_told = False
 
     def render(self, context: JsonObject, locale: str | None = None, timezone: str | None = None) -> RenderedParts:
         self._speech.turn_to(locale, timezone, self._content.locale)
@@ -54,7 +55,19 @@ class Rendition:
 
     def compose(self, context: JsonObject, locale: str | None, timezone: str | None, head: MailHead) -> bytes:
         self._speech.turn_to(locale, timezone, self._content.locale)
-        message = self._mail.compose(context, head)
+        return self._measured(self._mail.compose(context, head))
+
+    def say(self, context: JsonObject, locale: str | None, timezone: str | None, head: MailHead) -> Said | bytes:
+        """What is said in the message, or all of it where it has no skeleton."""
+        self._speech.turn_to(locale, timezone, self._content.locale)
+        said = self._mail.say(context, head)
+        if said is None or self._mail.skeleton is None:
+            return self._measured(self._mail.whole(context, head))
+        skeleton = None if self._has_told else self._mail.skeleton.shown
+        self._has_told = True
+        return Said(said, skeleton)
+
+    def _measured(self, message: bytes) -> bytes:
         if len(message) > self._limits.message_bytes * _ENCODING_GROWTH:
             raise too_large()
         return message

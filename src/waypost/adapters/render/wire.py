@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.skeleton import Skeleton
 from waypost.submission.model import ReadMail, UnreadMail
 from waypost.templates.model import Content, Fragment, LocaleSource, Profile
 from waypost.templates.ports import Instrument, MailHead, RenderedParts
@@ -107,6 +108,13 @@ class Failed(msgspec.Struct, array_like=True, frozen=True, tag=2):
     pointer: str
 
 
+class Said(msgspec.Struct, array_like=True, frozen=True, tag=3):
+    """A message, as what its skeleton is filled with. The skeleton comes with the first message of a slot."""
+
+    said: bytes
+    skeleton: Skeleton | None = None
+
+
 class Fault(msgspec.Struct, array_like=True, frozen=True):
     pointer: str
     code: str
@@ -132,7 +140,7 @@ class RenderReply(msgspec.Struct, array_like=True, frozen=True):
 
 class ComposeReply(msgspec.Struct, array_like=True, frozen=True):
     toll: Toll
-    results: list[bytes | Failed]
+    results: list[bytes | Said | Failed]
 
 
 class CheckReply(msgspec.Struct, array_like=True, frozen=True):
@@ -192,7 +200,7 @@ def frame(message: Ask | Reply | Start) -> bytearray:
     return _with_length(buffer)
 
 
-def part(results: Sequence[RenderedParts | bytes | Failed]) -> bytearray:
+def part(results: Sequence[RenderedParts | bytes | Said | Failed]) -> bytearray:
     """Results that are sent ahead, so that they are read while the next ones are made."""
     buffer = bytearray(LENGTH_BYTES) + _PART
     encoder.encode_into(results, buffer, LENGTH_BYTES + 1)

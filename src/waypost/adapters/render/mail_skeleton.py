@@ -1,0 +1,96 @@
+"""What is said in a message whose parts do nothing but print values: its values, encoded for text and for markup.
+
+What is the same in every message is the skeleton, and is not touched again. Where a value is not plainly there, is of
+another kind, or would have to be joined with what follows, the message is made the other way, part by part.
+"""
+
+from typing import Final
+
+from waypost.adapters.render.mail_quoted import SOFT_BREAK, ValueQuoter, is_calm
+from waypost.adapters.render.mail_slots import SlottedTemplate
+from waypost.adapters.render.skeleton import Skeleton
+from waypost.templates.model import JsonObject
+
+_HEAD: Final = 0
+_LONGEST_KNOWN: Final = 60
+_MOST_KNOWN: Final = 500
+
+
+class MailSkeleton:
+    """Of the pieces said, the first is the head, then come each value for text and for markup, and at last the values
+    with which a part ends."""
+
+    def __init__(self, around: list[str], parts: list[tuple[SlottedTemplate, bool]]) -> None:
+        """`around` stands before, between and after the parts, each of which is or is not markup."""
+        paths = list(dict.fromkeys(path for part, _ in parts for path in part.printed))
+        places = {path: 1 + 2 * number for number, path in enumerate(paths)}
+        self._paths = [(path[0], path[1:]) for path in paths]
+        self._ends: list[int] = []
+        self._forms = Forms()
+        literals, printed = ["", around[0]], [_HEAD]
+        for (part, is_markup), after in zip(parts, around[1:], strict=True):
+            numbers = [places[path] + is_markup for path in part.printed]
+            last = part.literals[-1].removesuffix(SOFT_BREAK)
+            if numbers and not last:
+                self._ends.append(numbers[-1])
+                numbers[-1] = 2 * len(paths) + len(self._ends)
+            literals[-1] += part.literals[0] if numbers else last
+            literals += part.literals[1:-1]
+            if numbers:
+                literals.append(last)
+            literals[-1] += after
+            printed += numbers
+        self.shown = Skeleton([each.encode() for each in literals], printed, 1 + 2 * len(paths) + len(self._ends))
+
+    def values(self, context: JsonObject) -> list[str] | None:
+        """All that is said but the head; None where the message must be made the other way."""
+        forms, known = self._forms, self._forms.known
+        values = list[str]()
+        try:
+            for name, rest in self._paths:
+                value: object = context[name]
+                for inner in rest:
+                    if type(value) is not dict:
+                        return None
+                    value = value[inner]  # pyright: ignore[reportUnknownVariableType] — contexts are plain JSON
+                values += known.get(value) or forms.of(value)  # pyright: ignore[reportUnknownArgumentType]
+        except (KeyError, TypeError):
+            return None
+        for number in self._ends:
+            bare = values[number - 1].removesuffix(SOFT_BREAK)
+            if not bare or bare.endswith("\n"):
+                return None
+            values.append(bare)
+        return values
+
+
+class Forms:
+    """A value for text and for markup, which mostly are the same, each as a piece of its own."""
+
+    __slots__ = ("_markup", "_text", "known")
+
+    def __init__(self) -> None:
+        self._text = ValueQuoter(markup=False)
+        self._markup = ValueQuoter(markup=True)
+        self.known: dict[object, tuple[str, str]] = {}
+        """What was encoded lately: names and places come again and again."""
+
+    def of(self, value: object) -> tuple[str, str]:
+        """Raises `TypeError` where only the engine knows how to print it."""
+        if type(value) is int:
+            form = f"{value}{SOFT_BREAK}"
+            return form, form
+        if type(value) is not str:
+            raise TypeError
+        if is_calm(value):
+            form = value + SOFT_BREAK
+            return form, form
+        self._text.met_oddity = False
+        forms = self._text(value), self._markup(value)
+        if self._text.met_oddity:
+            raise TypeError
+        if len(value) <= _LONGEST_KNOWN:
+            if len(self.known) >= _MOST_KNOWN:
+                self.known.clear()
+            self.known[value] = forms
+        return forms
