@@ -197,6 +197,8 @@ async def take_pictures(url: str, key: str, message: str) -> None:
         page = await signed_in(browser, url, key, "dark", 390, 844)
         await picture(page, f"{url}/messages", "messages-phone")
         await take_inbox(browser, url, key, IMAGES)
+        page = await signed_in(browser, url, key, "light", 1280, 860)
+        await picture(page, f"{url}/inboxes/main", "console-inbox", full=True)
         await browser.close()
 
 
