@@ -28,6 +28,7 @@ async def test_an_inbox_s_life_in_the_browser(sign_in: Any, site: Any, violation
 
     await page.get_by_role("link", name="New post").click()
     await page.get_by_label("Title").fill("For some")
+    assert not await page.get_by_label("Recipients", exact=True).is_visible()
     await page.get_by_label("these recipients").check()
     await page.get_by_label("Recipients", exact=True).fill("jane, nobody")
     await page.get_by_role("button", name="Post it").click()

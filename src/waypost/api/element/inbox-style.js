@@ -71,13 +71,16 @@ button:disabled { opacity: 0.45; cursor: default; }
 .leaf { content-visibility: auto; contain-intrinsic-size: auto 1760px; }
 .leaf:has(.menu) { content-visibility: visible; }
 
-.item { position: relative; display: grid; grid-template-columns: 20px 1fr auto; gap: 0 4px; padding: 12px 12px 12px 4px;
+.item { position: relative; display: grid; grid-template-columns: 20px 1fr; gap: 0 4px; padding: 12px 12px 12px 4px;
   padding-inline: 4px 12px; border-block-end: 1px solid var(--_line); }
 .item:hover, .item:focus-within { background: var(--_raised); }
 .dot { inline-size: 8px; block-size: 8px; margin: 7px auto 0; border-radius: 50%; background: var(--_accent); }
 .item.is-read .dot { visibility: hidden; }
 .main { min-inline-size: 0; }
 .open { display: block; inline-size: 100%; text-align: start; font-weight: 650; text-decoration: none; overflow-wrap: anywhere; }
+/* What a message says may run the other way than the page: its lines go their own way, from the page's side. */
+.open, .text, .foot span, .deed { unicode-bidi: plaintext; text-align: -webkit-match-parent; text-align: match-parent; }
+.back:dir(rtl) svg { transform: scaleX(-1); }
 .is-read .open { font-weight: 450; }
 .open:hover { text-decoration: underline; }
 .text { margin: 2px 0 0; color: var(--_muted); white-space: pre-line; overflow-wrap: anywhere; display: -webkit-box;
@@ -86,12 +89,14 @@ button:disabled { opacity: 0.45; cursor: default; }
 .deeds { display: flex; flex-wrap: wrap; gap: 8px; margin-block-start: 8px; }
 .deed { padding: 5px 12px; border: 1px solid var(--_line); border-radius: 8px; background: var(--_surface); text-decoration: none; font-size: 13.5px; font-weight: 600; }
 .deed:first-child { background: var(--_accent); border-color: var(--_accent); color: var(--_on-accent); }
-.tools { display: flex; align-items: flex-start; gap: 2px; opacity: 0; }
+.tools { position: absolute; inset-block-start: 6px; inset-inline-end: 8px; display: flex; gap: 2px; padding: 2px; border-radius: 10px;
+  background: var(--_raised); opacity: 0; }
 .item:hover .tools, .item:focus-within .tools { opacity: 1; }
-@media (hover: none) { .tools { opacity: 1; } }
+/* A finger cannot hover: the tools have a line of their own. */
+@media (hover: none) { .tools { position: static; grid-column: 2; justify-content: flex-end; margin-block-start: 2px; background: none; opacity: 1; } }
 .tool { display: grid; place-items: center; inline-size: 30px; block-size: 30px; border-radius: 8px; color: var(--_muted); }
 .tool:hover { background: var(--_surface); color: var(--_text); }
-.menu { position: absolute; z-index: 2; inset-inline-end: 12px; inset-block-start: 42px; min-inline-size: 190px; padding: 6px; background: var(--_surface);
+.menu { position: absolute; z-index: 2; inset-inline-end: 12px; inset-block-start: 44px; min-inline-size: 190px; padding: 6px; background: var(--_surface);
   border: 1px solid var(--_line); border-radius: 10px; box-shadow: var(--_shadow); }
 .menu button { display: block; inline-size: 100%; padding: 7px 10px; border-radius: 6px; text-align: start; font-size: 14px; }
 .menu button:hover, .menu button:focus-visible { background: var(--_raised); }

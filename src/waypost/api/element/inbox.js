@@ -504,7 +504,7 @@ export class WaypostInbox extends HTMLElement {
       readAll.hidden = false;
       this.#reload();
       settings.focus();
-    });
+    }, { class: "back" });
     settings.replaceWith(back);
     back.focus();
     body.replaceChildren(bones(words));
