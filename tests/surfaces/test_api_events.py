@@ -371,3 +371,11 @@ async def test_erasing_someone_ends_what_was_planned_for_them(acme: Any, reminde
     await acme.ok("DELETE", "/v1/recipients/user-1")
     timer = await acme.ok("GET", f"/v1/timers/{taken['timers'][0]['id']}")
     assert (timer["state"], timer["reason"]) == ("cancelled", "recipient_erased")
+
+
+async def test_a_trigger_keeps_what_it_says_about_tracking(acme: Any, reminder: str) -> None:
+    made = await trigger(acme, tracking={"opens": False, "clicks": True})
+    assert made["tracking"] == {"opens": False, "clicks": True}
+    changed = await acme.ok("PATCH", f"/v1/triggers/{made['id']}", {"tracking": None})
+    assert changed["tracking"] is None
+    assert (await acme.ok("GET", f"/v1/triggers/{made['id']}"))["tracking"] is None

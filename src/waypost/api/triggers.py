@@ -19,6 +19,7 @@ from waypost.api.shapes import (
     PriorityWord,
     Shape,
 )
+from waypost.api.tracking_shapes import TrackingShape
 from waypost.kernel import ids
 from waypost.kernel.tenancy import Permission
 from waypost.triggers.model import Trigger, TriggerSpec
@@ -107,6 +108,7 @@ class NewTrigger(Shape):
     ) = None
     digest: DigestShape | None = None
     throttle: ThrottleShape | None = None
+    tracking: TrackingShape | None = None
     refire: Annotated[bool, Meta(description="Fires again when it is moved after it has fired.")] = False
     reschedules: Annotated[_Path, Meta(description="The subject whose timers get a new time.")] | None = None
     cancels: Annotated[_Path, Meta(description="The subject whose timers are dropped.")] | None = None
@@ -135,6 +137,7 @@ class TriggerChange(Shape):
     subject_key: _Path | UnsetType | None = UNSET
     digest: DigestShape | UnsetType | None = UNSET
     throttle: ThrottleShape | UnsetType | None = UNSET
+    tracking: TrackingShape | UnsetType | None = UNSET
     refire: bool | UnsetType = UNSET
     reschedules: _Path | UnsetType | None = UNSET
     cancels: _Path | UnsetType | None = UNSET

@@ -10,6 +10,7 @@ from waypost.kernel.address import Address, normalise_email
 from waypost.kernel.attachments import NewFile
 from waypost.kernel.errors import FieldError, Refused, refuse
 from waypost.kernel.jsontypes import JsonObject, JsonValue
+from waypost.kernel.tracking import UNSAID, Tracking
 from waypost.kernel.vocabulary import CATEGORIES, PRIORITIES, Category, Priority
 from waypost.notifications.model import Once, SubmitCommand
 from waypost.recipients.model import RecipientFields, Target
@@ -21,7 +22,14 @@ _TOPIC: Final = "topic"
 _PRIORITY: Final = "priority"
 _METADATA: Final = "metadata"
 _TAGS: Final = "tags"
-CONTROLS: Final = (_CATEGORY, _TOPIC, _PRIORITY, _METADATA, _TAGS)
+_TRACKING: Final = "tracking"
+CONTROLS: Final = (_CATEGORY, _TOPIC, _PRIORITY, _METADATA, _TAGS, _TRACKING)
+_TRACKINGS: Final = {
+    "on": Tracking(opens=True, clicks=True),
+    "off": Tracking(opens=False, clicks=False),
+    "opens": Tracking(opens=True, clicks=False),
+    "clicks": Tracking(opens=False, clicks=True),
+}
 _SUBJECT: Final = "mail_subject"
 _HTML: Final = "mail_html"
 _TEXT: Final = "mail_text"
@@ -39,6 +47,7 @@ def command_of(mail: ReadMail, recipients: tuple[str, ...]) -> SubmitCommand:
         category=_category(controls.get(_CATEGORY)),
         topic=controls.get(_TOPIC),
         priority=_priority(controls.get(_PRIORITY)),
+        tracking=_tracking(controls.get(_TRACKING)),
         sender=mail.sender,
         reply_to=mail.reply_to,
         headers=mail.headers,
@@ -121,6 +130,14 @@ def _priority(word: str | None) -> Priority:
     if word.lower() not in PRIORITIES:
         raise _refuse_control(_PRIORITY, f"One of {', '.join(PRIORITIES)}.")
     return PRIORITIES[word.lower()]
+
+
+def _tracking(word: str | None) -> Tracking:
+    if word is None:
+        return UNSAID
+    if word.lower() not in _TRACKINGS:
+        raise _refuse_control(_TRACKING, f"One of {', '.join(_TRACKINGS)}.")
+    return _TRACKINGS[word.lower()]
 
 
 def _metadata(controls: Mapping[str, str]) -> JsonObject:

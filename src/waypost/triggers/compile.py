@@ -11,6 +11,7 @@ import msgspec
 from waypost.kernel.durations import Duration, read_duration
 from waypost.kernel.errors import FieldError, Refused
 from waypost.kernel.jsontypes import JsonObject
+from waypost.kernel.tracking import UNSAID, Tracking
 from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, PRIORITIES, Channel
 from waypost.notifications.model import Routing
 from waypost.triggers.model import Digest, Rule, Schedule, Sends, Tells, Throttle, TriggerSpec, Who
@@ -71,7 +72,7 @@ def compile_spec(spec: TriggerSpec, key: str) -> Rule:
 def _refuse_idle(spec: TriggerSpec, faults: _Faults) -> None:
     """Fields that would do nothing without a template."""
     idle = ("channel", "channels", "routing", "after", "category", "recipient", "variables", "anchor", "offset", "at")
-    for name in (*idle, "timezone", "grace", "subject_key", "digest", "throttle"):
+    for name in (*idle, "timezone", "grace", "subject_key", "digest", "throttle", "tracking"):
         if getattr(spec, name) is not None:
             faults.add(f"/{name}", "needs_template", "Means something only together with a `template`.")
     if spec.refire:
@@ -117,6 +118,7 @@ def _sends(spec: TriggerSpec, faults: _Faults) -> Sends:
         digest=digest,
         throttle=_throttle(spec, faults),
         refire=spec.refire,
+        tracking=UNSAID if spec.tracking is None else Tracking(opens=spec.tracking.opens, clicks=spec.tracking.clicks),
     )
 
 

@@ -11,6 +11,7 @@ import msgspec
 from waypost.kernel.durations import Duration
 from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.tenancy import PLATFORM
+from waypost.kernel.tracking import UNSAID, Tracking
 from waypost.kernel.vocabulary import Category, Channel, Priority
 from waypost.notifications.model import AcceptedNotification, Routing
 from waypost.triggers.paths import Path
@@ -55,6 +56,11 @@ class ThrottleSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     key: str | None = None
 
 
+class TrackingSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    opens: bool | None = None
+    clicks: bool | None = None
+
+
 class TriggerSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A trigger as its author writes it, and as it is stored."""
 
@@ -76,6 +82,7 @@ class TriggerSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     subject_key: str | None = None
     digest: DigestSpec | None = None
     throttle: ThrottleSpec | None = None
+    tracking: TrackingSpec | None = None
     refire: bool = False
     reschedules: str | None = None
     cancels: str | None = None
@@ -132,6 +139,7 @@ class Sends:
     digest: Digest | None
     throttle: Throttle | None
     refire: bool
+    tracking: Tracking = UNSAID
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

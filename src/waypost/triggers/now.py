@@ -37,6 +37,7 @@ def command_of(
         variables=dict(variables),
         category=sends.category,
         priority=sends.priority,
+        tracking=sends.tracking,
         once=Once(key=once),
         withheld=withheld,
     )

@@ -7,10 +7,12 @@ import pytest
 
 from waypost.kernel.durations import Duration
 from waypost.kernel.errors import Refused
+from waypost.kernel.tracking import Tracking
 from waypost.kernel.vocabulary import Channel
 from waypost.notifications.model import Routing
 from waypost.triggers.compile import ADMIN_TAGS, USUAL_GRACE, compile_spec, default_key
 from waypost.triggers.model import Rule, TriggerSpec
+from waypost.triggers.now import command_of
 
 SENDS = {"event_type": "booking.created", "template": "reminder", "recipient": "$.data.guest"}
 NOTHING_SENT = {"template": None, "recipient": None}
@@ -108,3 +110,23 @@ def test_until_seen() -> None:
     sends = compiled(channels=["inapp", "email"], routing="until_seen", after="10m").sends
     assert sends is not None
     assert (sends.routing, sends.after) == (Routing.UNTIL_SEEN, Duration(seconds=600))
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (None, Tracking()),
+        ({}, Tracking()),
+        ({"opens": False}, Tracking(opens=False)),
+        ({"opens": True, "clicks": False}, Tracking(opens=True, clicks=False)),
+    ],
+)
+def test_a_trigger_says_what_is_noticed_as_a_call_does(said: Any, meant: Tracking) -> None:
+    sends = compiled(tracking=said).sends
+    assert sends is not None
+    assert sends.tracking == meant
+    assert command_of(sends, "evt:1", [], {}).tracking == meant
+
+
+def test_what_would_be_noticed_of_nothing_is_refused() -> None:
+    assert ("/tracking", "needs_template") in faults(template=None, cancels="$.data.id", tracking={"opens": True})
