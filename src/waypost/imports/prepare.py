@@ -67,7 +67,14 @@ def prepare(
     is_end: bool,
     mostly_new: bool,
 ) -> Prepared:
-    found = cut(buffer, start.line, most, is_end=is_end, is_skipping=start.is_skipping)
+    found = cut(
+        buffer,
+        start.line,
+        most,
+        is_end=is_end,
+        is_skipping=start.is_skipping,
+        delimiter=spec.layout.delimiter,
+    )
     rows: list[Row] = []
     faults: list[RowFault] = []
     reader = RowReader(spec.layout, spec.options)

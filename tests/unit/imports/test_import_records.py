@@ -11,13 +11,14 @@ from waypost.imports.model import LONGEST_RECORD
 from waypost.imports.records import RawRecord, cut
 
 
-def all_records(raw: bytes, window: int, most: int) -> list[RawRecord]:
+def all_records(raw: bytes, window: int, most: int, delimiter: str | None = ",") -> list[RawRecord]:
     """As a job reads them: some bytes at a time, going on where the last cut ended."""
     found: list[RawRecord] = []
     offset, line, skipping = 0, 1, False
     while offset < len(raw):
         buffer = raw[offset : offset + window]
-        piece = cut(buffer, line, most, is_end=offset + window >= len(raw), is_skipping=skipping)
+        is_end = offset + window >= len(raw)
+        piece = cut(buffer, line, most, is_end=is_end, is_skipping=skipping, delimiter=delimiter)
         assert piece.consumed > 0, "it must get on"
         found += piece.records
         offset, line, skipping = offset + piece.consumed, piece.line, piece.is_skipping
@@ -66,6 +67,22 @@ def test_a_quote_that_nobody_closes_costs_its_line() -> None:
     assert (found[0].line, found[0].fault) == (1, "unclosed_quote")
     assert len(found) == 10_001
     assert {record.fault for record in found[1:]} == {None}
+
+
+def test_a_stray_quote_does_not_cost_the_good_rows_behind_it() -> None:
+    raw = b'a,5" pipe\nb,good\n"c"d,x\ne,good\nf,"two\r\nlines"\r\ng,"open\nh,good\ni,6" pipe'
+    found = [(record.line, record.raw, record.fault) for record in all_records(raw, LONGEST_RECORD * 2, 3)]
+    assert found == [
+        (1, b'a,5" pipe', None),
+        (2, b"b,good", None),
+        (3, b'"c"d,x', None),
+        (4, b"e,good", None),
+        (5, b'f,"two\r\nlines"', None),
+        (7, b"", "unclosed_quote"),
+        (8, b"h,good", None),
+        (9, b'i,6" pipe', None),
+    ]
+    assert cells_of('a,5" pipe', ",") == ["a", '5" pipe']
 
 
 def test_quotes_that_make_no_sense_are_no_row() -> None:
