@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_der_private_key
 
-from waypost.adapters.dkim.canonical import relaxed_body, signed_fields, split_message
+from waypost.adapters.dkim.canonical import Fields, relaxed_body, split_message
 from waypost.domains.model import Algorithm, SigningKey
 
 _FIELD: Final = "DKIM-Signature"
@@ -27,19 +27,20 @@ _HASHED: Final = utils.Prehashed(SHA256())
 class DkimSigner:
     """Implements `domains.ports.Signer`. Its repr shows nothing."""
 
-    __slots__ = ("_last_names", "_last_spelled", "_ways")
+    __slots__ = ("_fields", "_last_names", "_last_spelled", "_ways")
 
     def __init__(self, domain: str, keys: Sequence[SigningKey]) -> None:
         self._ways = [
             (f"v=1; a={key.algorithm.value}-sha256; c=relaxed/relaxed; d={domain};", key.selector, _way(key))
             for key in keys
         ]
+        self._fields = Fields()
         self._last_names = self._last_spelled = ""
 
     def sign(self, message: bytes, at: datetime, tail: bytes = b"") -> bytes:
         head, body = split_message(message)
         body_hash = base64.b64encode(hashlib.sha256(relaxed_body(body + tail)).digest()).decode()
-        names, fields = signed_fields(head)
+        names, fields = self._fields.signed(head)
         if names != self._last_names:
             self._last_names, self._last_spelled = names, _folded_names(names)
         common = hashlib.sha256(fields)
