@@ -19,6 +19,7 @@ from waypost.campaigns.model import Audience, Batch, BatchMessage, BatchState
 from waypost.delivery.model import State
 from waypost.kernel.errors import Conflict, Refused
 from waypost.kernel.tenancy import Permission, Scope
+from waypost.kernel.tracking import Tracking
 from waypost.kernel.vocabulary import TenantMode
 
 SCOPE = Scope(
@@ -184,3 +185,17 @@ async def test_a_bad_audience_is_refused(desk: Desk) -> None:
     for audience in (Audience(tag="a", ids=("b",)), Audience(ids=())):
         with pytest.raises(Refused):
             await desk.make(audience)
+
+
+async def test_a_batch_says_what_is_noticed_as_a_call_does(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    said, submit = list[Tracking](), desk.expansion._submit
+
+    class Overheard:
+        async def many(self, tx: Any, scope: Any, commands: Sequence[Any]) -> Any:
+            said.extend(command.tracking for command in commands)
+            return await submit.many(tx, scope, commands)
+
+    monkeypatch.setattr(desk.expansion, "_submit", Overheard())
+    await desk.make(message=BatchMessage(template="hello", tracking=Tracking(opens=True, clicks=False)))
+    await desk.expansion.work_off()
+    assert set(said) == {Tracking(opens=True, clicks=False)}

@@ -150,6 +150,7 @@ def _commands(
             reply_to=message.reply_to,
             headers=message.headers,
             metadata=message.metadata,
+            tracking=message.tracking,
             once=Once(key=batch.dedupe_key, kept_for=None),
         )
 

@@ -12,6 +12,7 @@ import msgspec
 from waypost.delivery.model import State
 from waypost.kernel.errors import Conflict
 from waypost.kernel.jsontypes import JsonValue
+from waypost.kernel.tracking import UNSAID, Tracking
 
 MOST_NAMED: Final = 10_000
 
@@ -69,6 +70,7 @@ class BatchMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     reply_to: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
     metadata: dict[str, JsonValue] = {}
+    tracking: Tracking = UNSAID
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
