@@ -7,17 +7,20 @@ from msgspec import Meta
 
 from waypost.api.bulk_body import Items
 from waypost.api.endpoint import Call, endpoint
-from waypost.api.notification_shapes import AcceptedNotificationView, NewNotification, command_of, show_accepted
+from waypost.api.notification_shapes import AcceptedNotificationView, NewNotification, command_of, show_notification
 from waypost.api.problem import FieldProblem
 from waypost.api.shapes import NoQuery, Shape
 from waypost.kernel import ids
 from waypost.kernel.errors import Refused
 from waypost.kernel.tenancy import Permission
+from waypost.kernel.uncollected import uncollected
 from waypost.notifications.bulk import BulkAnswer, BulkItem
 from waypost.notifications.model import Accepted
 from waypost.tenants.idempotency import KeyedCall
 
 _ID: Final = "ntf_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q"
+_AT_ONCE: Final = 100
+"""Items unpacked without a break."""
 
 
 class BulkNotification(NewNotification):
@@ -105,8 +108,9 @@ class BulkView(Shape):
 async def send_notifications(call: Call[Items[BulkNotification], NoQuery]) -> BulkView:
     """Up to 10,000 items and 10,000 recipients, as a JSON array or as NDJSON, in one transaction. Each item is accepted
     or refused on its own, by the rules and with the codes of a call of one; the answer tells each by its index."""
-    slices = ([item_of(written, read) for written, read in items] for items in call.body.slices())
-    return show_bulk(await call.app.notifications.bulk(call.tx, call.scope, slices))
+    slices = ([item_of(written, read) for written, read in items] for items in call.body.slices(_AT_ONCE))
+    with uncollected():
+        return show_bulk(await call.app.notifications.bulk(call.tx, call.scope, slices))
 
 
 def item_of(written: bytes, read: BulkNotification | Refused) -> BulkItem | Refused:
@@ -123,7 +127,7 @@ def item_of(written: bytes, read: BulkNotification | Refused) -> BulkItem | Refu
 
 def show_bulk(answer: BulkAnswer) -> BulkView:
     items = [_show_item(index, one) for index, one in enumerate(answer.answers)]
-    refused = sum(item.error is not None for item in items)
+    refused = sum([item.error is not None for item in items])
     return BulkView(
         request_id=None if answer.request_id is None else ids.show("req", answer.request_id),
         accepted=len(items) - refused,
@@ -134,7 +138,7 @@ def show_bulk(answer: BulkAnswer) -> BulkView:
 
 def _show_item(index: int, answer: Accepted | Refused) -> BulkItemView:
     if isinstance(answer, Accepted):
-        return BulkItemView(index=index, notifications=show_accepted(answer).notifications)
+        return BulkItemView(index=index, notifications=[show_notification(one) for one in answer.notifications])
     return BulkItemView(index=index, error=show_refusal(answer))
 
 

@@ -25,7 +25,7 @@ from waypost.delivery.model import State
 from waypost.kernel import ids
 from waypost.kernel.durations import read_duration
 from waypost.kernel.errors import refuse
-from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, PRIORITIES
+from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, PRIORITIES, Channel
 from waypost.notifications.model import (
     Accepted,
     AcceptedNotification,
@@ -55,11 +55,15 @@ StateWord = Literal[
     "unconfirmed",
 ]
 STATES: Final = {state.word: state for state in State}
+# By number: a word for each of ten thousand must not be made each time.
+_STATE_WORDS: Final = {int(state): state.word for state in State}
+_CHANNEL_WORDS: Final = {int(channel): channel.word for channel in Channel}
 ShownState = Annotated[str, Meta(extra_json_schema={"enum": list(STATES)})]
 _Mailbox = Annotated[str, Meta(description="An address, or `Name <address>`.", examples=["Acme <hello@example.com>"])]
 
 
 RoutingWord = Literal["all", "first", "until_seen"]
+_ROUTINGS: Final = {routing.value: routing for routing in Routing}
 
 
 class To(Shape):
@@ -207,11 +211,11 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
     content = body.content.content() if body.content else None
     return SubmitCommand(
         to_list=to_list,
-        to=tuple(_target(member) for member in members),
+        to=tuple([_target(member) for member in members]),
         to_is_list=isinstance(body.to, list),
         actor=body.actor,
-        channels=tuple(CHANNELS[word] for word in body.channels or [body.channel or "email"]),
-        routing=Routing(body.routing),
+        channels=tuple([CHANNELS[word] for word in body.channels or [body.channel or "email"]]),
+        routing=_ROUTINGS[body.routing],
         after=_after(body.after),
         content=content if isinstance(content, Content) else None,
         inline=content if isinstance(content, InlineSource) else None,
@@ -289,8 +293,8 @@ def show_notification(one: AcceptedNotification) -> AcceptedNotificationView:
     return AcceptedNotificationView(
         id=ids.show("ntf", one.id),
         recipient_id=one.recipient_id,
-        channel=one.channel.word,
-        status=one.status.word,
+        channel=_CHANNEL_WORDS[one.channel],
+        status=_STATE_WORDS[one.status],
         reason=one.reason,
     )
 

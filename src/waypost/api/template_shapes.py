@@ -46,12 +46,12 @@ class ContentShape(Shape):
     profile: Annotated[Profile, Meta(description="The template language.")] = Profile.JINJA
 
     def content(self) -> Content | InlineSource:
+        if self.mjml is None and self.markdown is None and (self.html is None or not self.preheader):
+            return Content(subject=self.subject, html=self.html, text=self.text, profile=self.profile)
         bodies = {"html": self.html, "mjml": self.mjml, "markdown": self.markdown}
         given = [name for name, body in bodies.items() if body is not None]
         if len(given) > 1:
             raise refuse(f"/content/{given[1]}", "one_body", "Give one of `html`, `mjml` and `markdown`.")
-        if not given or (given == ["html"] and not self.preheader):
-            return Content(subject=self.subject, html=self.html, text=self.text, profile=self.profile)
         source = LocaleSource(
             subject=self.subject,
             preheader=self.preheader,

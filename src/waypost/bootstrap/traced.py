@@ -14,7 +14,7 @@ from waypost.kernel.errors import Refused
 from waypost.kernel.tenancy import Scope
 from waypost.kernel.work import Transaction
 from waypost.notifications.model import Accepted, SubmitCommand
-from waypost.notifications.ports import SubmitCall
+from waypost.notifications.ports import Decided, SubmitCall
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
@@ -50,6 +50,21 @@ class TracedSubmit:
             made = sum(len(answer.notifications) for answer in answers if isinstance(answer, Accepted))
             span.set_attribute("waypost.notifications", made)
             return answers
+
+    async def decide(
+        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand], *, part_of: UUID | None = None
+    ) -> Decided:
+        decided = await self._submit.decide(tx, scope, commands, part_of=part_of)
+
+        async def store() -> Sequence[Accepted | Refused]:
+            with self._tracer.start_as_current_span("submit", record_exception=False) as span:
+                span.set_attribute("waypost.tenant", scope.tenant_id)
+                answers = await decided.store()
+                made = sum(len(answer.notifications) for answer in answers if isinstance(answer, Accepted))
+                span.set_attribute("waypost.notifications", made)
+                return answers
+
+        return Decided(refused=decided.refused, store=store)
 
 
 class TracedComposer:

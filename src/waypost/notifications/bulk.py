@@ -1,9 +1,12 @@
 """Many calls to send in one: each accepted or refused on its own, by the rules of a single one, in one transaction.
 
-They come slice by slice, so that only one slice is unpacked at a time. All that is accepted belongs to one request.
+They come slice by slice, so that only a few are unpacked at a time. All that is accepted belongs to one request. While
+the database stores one batch, the next is read and decided.
 """
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -16,12 +19,14 @@ from waypost.kernel.ids import mint
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.work import Transaction
 from waypost.notifications.model import Accepted, SubmitCommand
-from waypost.notifications.ports import NotificationStore, SubmitCall
+from waypost.notifications.ports import Decided, NotificationStore, SubmitCall
 from waypost.notifications.runs import runs
 from waypost.tenants.idempotency import Idempotency, KeyedCall
 
 MOST_RECIPIENTS: Final = 10_000
 _ROUTE: Final = "an item of a bulk"
+_BATCH: Final = 500
+_NOT_YET: Final = Refused("This has not been decided.")
 
 
 class BulkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -33,6 +38,7 @@ class BulkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class _Placed(msgspec.Struct, frozen=True, gc=False):
     place: int
     command: SubmitCommand
+    call: KeyedCall | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,10 +62,10 @@ class SubmitBulk:
         request_id = mint(self._clock)
         answers: list[Accepted | Refused] = []
         room = MOST_RECIPIENTS
-        for items in slices:
-            given = list(items)
-            room = _take_room(given, room)
-            answers += await self._add(tx, scope, request_id, given)
+        async with aclosing(_read_ahead(slices)) as batches, _Behind() as behind:
+            async for given in batches:
+                room = _take_room(given, room)
+                await self._add(tx, scope, request_id, given, answers, behind)
         made = [one.id for answer in answers if isinstance(answer, Accepted) for one in answer.notifications]
         if not any(isinstance(answer, Accepted) for answer in answers):
             return BulkAnswer(request_id=None, answers=answers)
@@ -67,21 +73,27 @@ class SubmitBulk:
         return BulkAnswer(request_id=request_id, answers=answers)
 
     async def _add(
-        self, tx: Transaction, scope: Scope, request_id: UUID, items: list[BulkItem | Refused]
-    ) -> Sequence[Accepted | Refused]:
+        self,
+        tx: Transaction,
+        scope: Scope,
+        request_id: UUID,
+        items: list[BulkItem | Refused],
+        answers: "list[Accepted | Refused]",
+        behind: "_Behind",
+    ) -> None:
+        """Decides about the items and leaves the storing to run behind; then their places in `answers` are filled."""
         await self._claim_keys(tx, items)
-        answers: list[Accepted | Refused | None] = [item if isinstance(item, Refused) else None for item in items]
-        for run in runs(_Placed(place, item.command) for place, item in enumerate(items) if isinstance(item, BulkItem)):
-            commands = [one.command for one in run]
-            for one, answer in zip(run, await self._submit.many(tx, scope, commands, part_of=request_id), strict=True):
-                answers[one.place] = answer
-        refused = [
-            item.call
-            for item, answer in zip(items, answers, strict=True)
-            if isinstance(item, BulkItem) and item.call is not None and isinstance(answer, Refused)
-        ]
-        await self._idempotency.release_many(tx, _ROUTE, refused)
-        return [answer for answer in answers if answer is not None]
+        first = len(answers)
+        answers += [item if isinstance(item, Refused) else _NOT_YET for item in items]
+        for run in runs(
+            _Placed(first + place, item.command, item.call)
+            for place, item in enumerate(items)
+            if isinstance(item, BulkItem)
+        ):
+            decided = await self._submit.decide(tx, scope, [one.command for one in run], part_of=request_id)
+            await behind.follow(_fill(answers, run, decided))
+            refused = [one.call for one, is_refused in zip(run, decided.refused, strict=True) if is_refused]
+            await self._idempotency.release_many(tx, _ROUTE, [call for call in refused if call is not None])
 
     async def _claim_keys(self, tx: Transaction, items: list[BulkItem | Refused]) -> None:
         """Puts a refusal in the place of every item whose key was used for something else."""
@@ -95,6 +107,67 @@ class SubmitBulk:
             if not is_mine:
                 message = "This key was used for another request. Use a new key for a new request."
                 items[place] = refuse("/idempotency_key", "idempotency_key_reused", message)
+
+
+class _Behind:
+    """What is stored while the next is decided: one thing at a time, in order. What failed first is what is raised."""
+
+    def __init__(self) -> None:
+        self._last: asyncio.Task[None] | None = None
+
+    async def follow(self, storing: Coroutine[None, None, None]) -> None:
+        try:
+            await self._caught_up()
+        except BaseException:
+            storing.close()
+            raise
+        self._last = asyncio.create_task(storing)
+
+    async def _caught_up(self) -> None:
+        if (last := self._last) is not None:
+            await last
+
+    async def __aenter__(self) -> "_Behind":
+        return self
+
+    async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if error is None:
+            await self._caught_up()
+        elif (last := self._last) is not None:
+            failed_before = last.done() and not last.cancelled() and last.exception()
+            last.cancel()
+            await asyncio.wait([last])
+            if failed_before and failed_before is not error:
+                raise failed_before from None
+
+
+async def _read_ahead(slices: Iterable[Sequence[BulkItem | Refused]]) -> AsyncGenerator[list[BulkItem | Refused]]:
+    """What is worth a round trip, and the next of it read while the database works."""
+    left = iter(slices)
+    reading = asyncio.create_task(_read(left))
+    try:
+        while batch := await reading:
+            reading = asyncio.create_task(_read(left))
+            yield batch
+    finally:
+        reading.cancel()
+        await asyncio.wait([reading])
+
+
+async def _read(slices: Iterator[Sequence[BulkItem | Refused]]) -> list[BulkItem | Refused]:
+    batch: list[BulkItem | Refused] = []
+    for items in slices:
+        batch += items
+        if len(batch) >= _BATCH:
+            break
+        # The database gets a hearing after each slice.
+        await asyncio.sleep(0)
+    return batch
+
+
+async def _fill(answers: "list[Accepted | Refused]", run: Sequence[_Placed], decided: Decided) -> None:
+    for one, answer in zip(run, await decided.store(), strict=True):
+        answers[one.place] = answer
 
 
 def _take_room(items: list[BulkItem | Refused], room: int) -> int:

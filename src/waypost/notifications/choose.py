@@ -60,13 +60,18 @@ class ContentChooser:
                     )
 
     async def _leg(self, desk: "_Desk", command: SubmitCommand, place: int, now: datetime) -> Leg:
+        """One and the same leg for neighbours that ask for the same."""
+        if (known := desk.leg_like(command)) is not None:
+            return known
         channel = command.channels[place]
         if command.own_content is not None:
             chosen = await self._inline(desk, command, command.own_content, channel)
         else:
             chosen = await self._published(desk, command, place)
         timing = choose_timing(command, chosen.category, now)
-        return Leg(channel=channel, chosen=chosen, timing=timing, priority=command.priority)
+        leg = Leg(channel=channel, chosen=chosen, timing=timing, priority=command.priority)
+        desk.last = (command, leg)
+        return leg
 
     async def _inline(
         self, desk: "_Desk", command: SubmitCommand, content: Content | InlineSource, channel: Channel
@@ -117,6 +122,26 @@ class _Desk:
         self._known_topics: dict[str, Topic | None] = {}
         self._inline: dict[tuple[Content | InlineSource, Channel], Sendable | Refused] = {}
         self._active: dict[tuple[str, Channel], Sendable | None] = {}
+        self.last: tuple[SubmitCommand, Leg] | None = None
+
+    def leg_like(self, command: SubmitCommand) -> Leg | None:
+        """The leg of the call before, where this one has a single channel too and asks for the same."""
+        if self.last is None or len(command.channels) > 1:
+            return None
+        before, leg = self.last
+        same = (
+            before.channels == command.channels
+            and before.content == command.content
+            and before.inline == command.inline
+            and before.template == command.template
+            and before.category is command.category
+            and before.topic == command.topic
+            and before.hidden == command.hidden
+            and before.priority is command.priority
+            and before.send_at == command.send_at
+            and before.expires_at == command.expires_at
+        )
+        return leg if same else None
 
     async def inline(self, content: Content | InlineSource, channel: Channel) -> Sendable:
         known = self._inline.get((content, channel))

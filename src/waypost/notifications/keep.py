@@ -36,10 +36,16 @@ class Keeper:
         drafts = [one for intent in intents for one in intent.drafts]
         wanted, twins = _wanted(intents, now)
         before = await self._store.accept(tx, _requests(intents, twins), wanted)
-        fresh = [one for one in drafts if one.row.id not in before and one.row.id not in twins]
+        fresh = drafts
+        if before or twins:
+            fresh = [one for one in drafts if one.row.id not in before and one.row.id not in twins]
         await self._note_verdicts(tx, fresh, now)
         if any(one.goes_out for one in fresh):
             self._delivery.wake_workers(tx)
+        if not before and not twins:
+            for intent in intents:
+                intent.answer = _accepted(intent, [one.accepted(now) for one in intent.drafts])
+            return
         states = await self._delivery.states(tx, sorted(set(before.values())))
         made = {one.row.id: one for one in fresh}
         for intent in intents:
@@ -49,7 +55,7 @@ class Keeper:
                 known = before.get(first, first)
                 new = made.get(known)
                 answers.append(new.accepted(now) if new else _answer_of_old(one, known, states.get(known)))
-            intent.answer = Accepted(request_id=intent.request.id, notifications=tuple(answers))
+            intent.answer = _accepted(intent, answers)
 
     async def _note_verdicts(self, tx: Transaction, drafts: Sequence[Draft], now: datetime) -> None:
         notes = [
@@ -101,6 +107,10 @@ def _wanted(intents: Iterable[Intent], now: datetime) -> tuple[list[WantedRow], 
 def _channel_of_place(intent: Intent, one: Draft) -> Channel:
     """Which of several channels was the first reachable may differ at a repetition; the place must not."""
     return intent.command.channels[0] if intent.command.routing is Routing.FIRST else one.row.channel
+
+
+def _accepted(intent: Intent, answers: Sequence[AcceptedNotification]) -> Accepted:
+    return Accepted(request_id=intent.request.id, notifications=tuple(answers))
 
 
 def _answer_of_old(one: Draft, known: UUID, stands: StateView | None) -> AcceptedNotification:

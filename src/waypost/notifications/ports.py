@@ -1,6 +1,6 @@
 """What notifications need from the system of record. Delivery's own ports are beside the delivery engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -73,6 +73,15 @@ class WantedRequest:
     drafts: Sequence[UUID]
 
 
+class Decided(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A batch of calls of which it is known who is refused. Nothing of the others is stored before `store` is called,
+    once, in the same transaction; what is decided meanwhile about the next batch makes no difference to it."""
+
+    refused: Sequence[bool]
+    store: Callable[[], Awaitable[Sequence[Accepted | Refused]]]
+    """One answer for each, in order."""
+
+
 class SubmitCall(Protocol):
     """The one way in for whatever starts a message."""
 
@@ -90,6 +99,12 @@ class SubmitCall(Protocol):
         """One answer for each, in order. What is accepted belongs to one request; what is refused leaves no trace.
 
         `part_of`: the request that the caller will note for all of them."""
+        ...
+
+    async def decide(
+        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand], *, part_of: UUID | None = None
+    ) -> Decided:
+        """The same in two halves, for whoever has many batches: the one is stored while the next is decided."""
         ...
 
 

@@ -39,9 +39,9 @@ def check_command(command: SubmitCommand, now: datetime) -> None:
         *_check_channels(command),
         *_check_what(command),
         *_check_times(command, now),
-        *_check_mailboxes(command),
-        *check_headers(command.headers, pointer="/headers"),
-        *_check_sizes(command),
+        *(_check_mailboxes(command) if _names_mailboxes(command) else ()),
+        *(check_headers(command.headers, pointer="/headers") if command.headers else ()),
+        *(_check_sizes(command) if command.metadata or command.variables else ()),
     ]
     if errors:
         raise Refused("The request has fields that must be mended.", code=errors[0].code, errors=errors)
@@ -73,7 +73,7 @@ def _check_targets(command: SubmitCommand) -> Iterable[FieldError]:
 def _check_channels(command: SubmitCommand) -> Iterable[FieldError]:
     if not command.channels:
         yield FieldError(pointer="/channels", code="required", message="Name at least one channel.")
-    if len(set(command.channels)) < len(command.channels):
+    if len(command.channels) > 1 and len(set(command.channels)) < len(command.channels):
         yield FieldError(pointer="/channels", code="duplicate", message="Name each channel once.")
     if command.routing is Routing.UNTIL_SEEN:
         if len(command.channels) < 2:
@@ -113,6 +113,10 @@ def _check_times(command: SubmitCommand, now: datetime) -> Iterable[FieldError]:
             yield FieldError(pointer="/expires_at", code="before_send_at", message="Must be later than `send_at`.")
         elif command.expires_at > now + 2 * FURTHEST_AHEAD:
             yield FieldError(pointer="/expires_at", code="too_far_ahead", message="May lie at most two years ahead.")
+
+
+def _names_mailboxes(command: SubmitCommand) -> bool:
+    return command.sender is not None or command.reply_to is not None or bool(command.cc or command.bcc)
 
 
 def _check_mailboxes(command: SubmitCommand) -> Iterable[FieldError]:

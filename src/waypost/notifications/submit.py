@@ -3,7 +3,7 @@
 Every step works on the whole batch. Each call is accepted or refused on its own; one call is the batch of one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -23,11 +23,10 @@ from waypost.notifications.keep import Keeper
 from waypost.notifications.list_members import name_members
 from waypost.notifications.model import Accepted, Request, Routing, SubmitCommand
 from waypost.notifications.own_names import OwnNames
-from waypost.notifications.ports import Escalation, FirstStep, SubmitTelemetry
+from waypost.notifications.ports import Decided, Escalation, FirstStep, SubmitTelemetry
 from waypost.notifications.render_check import RenderCheck, put_into_words
 from waypost.notifications.rules import check_command
 from waypost.recipients.lists import ListKeys
-from waypost.recipients.model import Resolved
 from waypost.recipients.party import Party
 from waypost.recipients.resolve import Plan, Resolver
 from waypost.tracking.rules import noticed
@@ -73,20 +72,27 @@ class Submit:
         """One answer for each, in order. What is accepted belongs to one request; what is refused leaves no trace.
 
         `part_of`: the request that the caller will note for all of them."""
+        return await (await self.decide(tx, scope, commands, part_of=part_of)).store()
+
+    async def decide(
+        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand], *, part_of: UUID | None = None
+    ) -> Decided:
+        """The first half of `many`, which says who is refused. Its other half may run beside the next batch."""
         scope.demand(Permission.NOTIFICATIONS_SEND)
         request = Request(id=part_of or mint(self._clock), asker=None if part_of else scope.key_id)
-        return await self._take_in(tx, [Intent(command, request) for command in commands])
+        return await self._decide(tx, [Intent(command, request) for command in commands])
 
     async def each(self, tx: Transaction, asked: Sequence[tuple[Scope, SubmitCommand]]) -> Sequence[Accepted | Refused]:
         """The same for calls that know nothing of each other: each is a request of its own."""
         for scope, _ in asked:
             scope.demand(Permission.NOTIFICATIONS_SEND)
-        return await self._take_in(
+        decided = await self._decide(
             tx,
             [Intent(command, Request(id=mint(self._clock), asker=scope.key_id)) for scope, command in asked],
         )
+        return await decided.store()
 
-    async def _take_in(self, tx: Transaction, intents: Sequence[Intent]) -> Sequence[Accepted | Refused]:
+    async def _decide(self, tx: Transaction, intents: Sequence[Intent]) -> Decided:
         begun, now = self._clock.monotonic(), self._clock.now()
         _check(intents, now)
         await self._own_names.check(tx, going(intents))
@@ -94,16 +100,21 @@ class Submit:
         await self._contents.choose(tx, going(intents), now)
         files = await self._attacher.read(tx.tenant_id, going(intents))
         await self._resolve(tx, going(intents))
-        await self._gate(tx, going(intents), now)
-        await self._attacher.keep(tx, going(intents), files)
-        await self._keeper.keep(tx, going(intents), now)
-        for intent in intents:
-            if intent.command.routing is Routing.UNTIL_SEEN:
-                await self._escalation.begin(tx, intent.command, _first_steps(intent))
-        answers = [_answer_of(intent) for intent in intents]
-        accepted = [answer for answer in answers if isinstance(answer, Accepted)]
-        self._telemetry.accepted(accepted, self._clock.monotonic() - begun)
-        return answers
+        verdicts = await self._judge(tx, going(intents), now)
+
+        async def store() -> Sequence[Accepted | Refused]:
+            _draft(tx.tenant_id, going(intents), verdicts, now)
+            await self._attacher.keep(tx, going(intents), files)
+            await self._keeper.keep(tx, going(intents), now)
+            for intent in intents:
+                if intent.command.routing is Routing.UNTIL_SEEN:
+                    await self._escalation.begin(tx, intent.command, _first_steps(intent))
+            answers = [_answer_of(intent) for intent in intents]
+            accepted = [answer for answer in answers if isinstance(answer, Accepted)]
+            self._telemetry.accepted(accepted, self._clock.monotonic() - begun)
+            return answers
+
+        return Decided(refused=[isinstance(intent.answer, Refused) for intent in intents], store=store)
 
     async def _resolve(self, tx: Transaction, intents: Sequence[Intent]) -> None:
         """Looks who is meant and tries the content on everybody, again without those refused: what they say about
@@ -126,37 +137,15 @@ class Submit:
             _see(intents, plan, tx.tenant_id)
             put_into_words(tx.tenant_id, intents)
 
-    async def _gate(self, tx: Transaction, intents: Sequence[Intent], now: datetime) -> None:
+    async def _judge(
+        self, tx: Transaction, intents: Sequence[Intent], now: datetime
+    ) -> Sequence[tuple[Verdict, GateFacts]]:
+        """What the gate says to each person on each leg, in order, and why; the facts are read once per channel."""
         asked = [
             (leg, seen[place]) for intent in intents for seen in intent.people for place, leg in enumerate(intent.legs)
         ]
-        answers = iter(await self._judge(tx, asked, now))
-        for intent in intents:
-            for seen, words in zip(intent.people, intent.words, strict=True):
-                heard = [next(answers) for _ in intent.legs]
-                judged = [intent.command.withheld or verdict for verdict, _ in heard]
-                for place in _chosen_legs(intent.command.routing, judged):
-                    leg = intent.legs[place]
-                    intent.drafts.append(
-                        draft(
-                            tx.tenant_id,
-                            intent.request.id,
-                            intent.command,
-                            leg,
-                            seen[place],
-                            words[place],
-                            judged[place],
-                            _tracks(intent.command, leg, words[place], heard[place][1]),
-                            now,
-                            intent.files,
-                        )
-                    )
-
-    async def _judge(
-        self, tx: Transaction, asked: Sequence[tuple[Leg, Resolved]], now: datetime
-    ) -> Sequence[tuple[Verdict, GateFacts]]:
-        """What the gate says to each, in order, and why; the facts are read once per channel."""
         verdicts: dict[int, tuple[Verdict, GateFacts]] = {}
+        last: tuple[Leg, GateFacts, Verdict] | None = None
         for channel in {leg.channel for leg, _ in asked}:
             places = [place for place, (leg, _) in enumerate(asked) if leg.channel is channel]
             people = [(asked[place][1].recipient_id, asked[place][1].address_id) for place in places]
@@ -164,13 +153,18 @@ class Submit:
             facts = await self._delivery.gate_facts(tx, channel, people, kinds)
             for place, fact in zip(places, facts, strict=True):
                 leg = asked[place][0]
-                verdict = decide(
-                    fact,
-                    category=leg.chosen.category,
-                    priority=leg.priority,
-                    expires_at=leg.timing.expires_at,
-                    now=max(now, leg.timing.send_at),
-                )
+                # Of the same message most people hear the same.
+                if last is not None and last[0] is leg and last[1] == fact:
+                    verdict = last[2]
+                else:
+                    verdict = decide(
+                        fact,
+                        category=leg.chosen.category,
+                        priority=leg.priority,
+                        expires_at=leg.timing.expires_at,
+                        now=max(now, leg.timing.send_at),
+                    )
+                    last = (leg, fact, verdict)
                 verdicts[place] = (verdict, fact)
         return [verdicts[place] for place in range(len(asked))]
 
@@ -194,6 +188,32 @@ def _see(intents: Sequence[Intent], plan: Plan, tenant_id: str) -> None:
             intent.refuse(seen)
         else:
             intent.people = [each for each in seen if each[0].external_id != intent.command.actor]
+
+
+def _draft(
+    tenant_id: str, intents: Sequence[Intent], verdicts: Iterable[tuple[Verdict, GateFacts]], now: datetime
+) -> None:
+    answers = iter(verdicts)
+    for intent in intents:
+        for seen, words in zip(intent.people, intent.words, strict=True):
+            heard = [next(answers) for _ in intent.legs]
+            judged = [intent.command.withheld or verdict for verdict, _ in heard]
+            for place in _chosen_legs(intent.command.routing, judged):
+                leg = intent.legs[place]
+                intent.drafts.append(
+                    draft(
+                        tenant_id,
+                        intent.request.id,
+                        intent.command,
+                        leg,
+                        seen[place],
+                        words[place],
+                        judged[place],
+                        _tracks(intent.command, leg, words[place], heard[place][1]),
+                        now,
+                        intent.files,
+                    )
+                )
 
 
 def _tracks(command: SubmitCommand, leg: Leg, words: Words, facts: GateFacts) -> int:

@@ -68,7 +68,11 @@ def _same_json(one: JsonObject, other: JsonObject) -> bool:
     """Python holds True, 1 and 1.0 for equal; JSON does not."""
     if one is other:
         return True
-    return one == other and msgspec.json.encode(one, order="sorted") == msgspec.json.encode(other, order="sorted")
+    if one != other:
+        return False
+    # Mostly they come in one order.
+    same = msgspec.json.encode(one) == msgspec.json.encode(other)
+    return same or msgspec.json.encode(one, order="sorted") == msgspec.json.encode(other, order="sorted")
 
 
 def _seal_attributes(tenant_id: str, person: Person, attributes: JsonObject) -> bytes | None:
@@ -85,12 +89,12 @@ def _merge_address(
         _drop(result, on_channel)
         return
     hashed = tenant_key.hash_address(channel.word, address.text)
+    if on_channel and on_channel[0].hash == hashed:
+        return
     now = clock.now()
     # Strictly after the one in front, so that the newest given is one and the same for everybody.
     given_at = max(now, on_channel[0].given_at + timedelta(microseconds=1)) if on_channel else now
     known = next((other for other in on_channel if other.hash == hashed), None)
-    if known is not None and known is on_channel[0]:
-        return
     if known is not None:
         front = replace(known, given_at=given_at)
         if known in result.added:

@@ -86,6 +86,8 @@ def check_attributes(attributes: JsonObject, pointer: str) -> Iterator[FieldErro
         message = f"The name of an attribute has 1 to {LONGEST_ATTRIBUTE_NAME} characters."
         yield FieldError(pointer=pointer, code="invalid_name", message=message)
         return
+    if _is_sound(attributes):
+        return
     fault = _fault_within(attributes, DEEPEST_ATTRIBUTE)
     if fault is not None:
         yield FieldError(pointer=pointer, code=fault[0], message=fault[1])
@@ -149,6 +151,20 @@ def _addresses(
 @cache
 def _timezones() -> frozenset[str]:
     return frozenset(available_timezones())
+
+
+def _is_sound(attributes: JsonObject) -> bool:
+    """Told from how they are written, as it can be of nearly all: NUL is written as an escape, half a character cannot
+    be written, and so few openers cannot nest too deeply."""
+    try:
+        written = msgspec.json.encode(attributes)
+    except (ValueError, OverflowError, RecursionError):
+        return False
+    return (
+        len(written) <= ATTRIBUTE_BYTES
+        and b"\\u0000" not in written
+        and written.count(b"{") + written.count(b"[") <= DEEPEST_ATTRIBUTE
+    )
 
 
 def _fault_within(value: JsonValue, depth: int) -> tuple[str, str] | None:

@@ -6,6 +6,8 @@ no name here. What was found is worked into the content, so publishing another l
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from waypost.kernel.errors import FieldError, Refused
 from waypost.kernel.tenancy import PLATFORM
 from waypost.kernel.vault import Keyring
@@ -68,7 +70,7 @@ class Compiler:
                 faults = list(report.errors)
                 if report.content is not None and not faults:
                     compiled[locale] = Compiled(
-                        content=replace(report.content, files=written.files, tracking=written.tracking),
+                        content=structs.replace(report.content, files=written.files, tracking=written.tracking),
                         mentioned=report.mentioned,
                         warnings=_below(locale, report.warnings, template.kind),
                     )

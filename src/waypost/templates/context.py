@@ -1,6 +1,7 @@
 """What a content may read. It is frozen when a message is accepted, so the message can be made again for ever."""
 
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -57,7 +58,7 @@ def spoken(context: JsonObject) -> tuple[str | None, str | None]:
 
 
 def _recipient(reader: Reader, mentioned: AbstractSet[str]) -> dict[str, JsonValue]:
-    if not any(name.startswith("recipient") for name in mentioned):
+    if not _mentions_recipient(frozenset(mentioned)):
         return {}
     own = {name: value for name in _OF_THE_RECIPIENT if (value := getattr(reader, name)) is not None}
     everything: JsonObject = {**reader.attributes, **own}
@@ -67,6 +68,11 @@ def _recipient(reader: Reader, mentioned: AbstractSet[str]) -> dict[str, JsonVal
     elif nested := _members("recipient.attributes", reader.attributes, mentioned):
         about["attributes"] = nested
     return about
+
+
+@lru_cache(maxsize=1_000)
+def _mentions_recipient(mentioned: frozenset[str]) -> bool:
+    return any(name.startswith("recipient") for name in mentioned)
 
 
 def _members(space: str, members: JsonObject, mentioned: AbstractSet[str]) -> dict[str, JsonValue]:

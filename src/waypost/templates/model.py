@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from waypost.kernel.attachments import FileRef
 from waypost.kernel.jsontypes import JsonObject as JsonObject
 from waypost.kernel.jsontypes import JsonValue as JsonValue
@@ -70,8 +72,7 @@ class Fragment:
     """The layout around this layout."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What is rendered for one message in one locale, ready for the template engine: layouts, partials, markdown, MJML
     and CSS are already worked in. `html`, `text` or both, or `json`; the text part is derived where it is missing."""
 

@@ -56,7 +56,10 @@ class Idempotency:
             return []
         now = self._clock.now()
         wanted = {call.key: call.fingerprint for call in reversed(calls)}
-        await self._store.claim_many(tx, route, wanted, now, now - KEPT_FOR)
+        if await self._store.claim_many(tx, route, wanted, now):
+            return [wanted[call.key] == call.fingerprint for call in calls]
+        await self._store.forget_many(tx, list(wanted), now - KEPT_FOR)
+        await self._store.claim_many(tx, route, wanted, now)
         kept = await self._store.find_many(tx, list(wanted))
         return [(known := kept.get(call.key)) is None or known == (route, call.fingerprint) for call in calls]
 

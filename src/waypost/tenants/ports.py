@@ -74,10 +74,12 @@ class IdempotencyStore(Protocol):
 
     async def keep(self, tx: Transaction, key: str, status: int, answer: bytes) -> None: ...
 
-    async def claim_many(
-        self, tx: Transaction, route: str, wanted: Mapping[str, bytes], at: datetime, older_than: datetime
-    ) -> None:
-        """Takes the keys that are free or were taken too long ago, each with its fingerprint. Waits as `claim` does."""
+    async def claim_many(self, tx: Transaction, route: str, wanted: Mapping[str, bytes], at: datetime) -> bool:
+        """Takes the keys that are free, each with its fingerprint, and says whether all were. Waits as `claim` does."""
+        ...
+
+    async def forget_many(self, tx: Transaction, keys: Sequence[str], older_than: datetime) -> None:
+        """Frees those of the keys that were taken before then."""
         ...
 
     async def find_many(self, tx: Transaction, keys: Sequence[str]) -> Mapping[str, tuple[str, bytes]]:

@@ -49,15 +49,15 @@ class PgIdempotencyStore:
     async def keep(self, tx: Transaction, key: str, status: int, answer: bytes) -> None:
         await connection_of(tx).execute(_SQL["keep_answer"], tx.tenant_id, key, status, answer)
 
-    async def claim_many(
-        self, tx: Transaction, route: str, wanted: Mapping[str, bytes], at: datetime, older_than: datetime
-    ) -> None:
-        connection, keys = connection_of(tx), list(wanted)
-        await connection.execute(_SQL["forget_calls"], tx.tenant_id, keys, older_than)
+    async def claim_many(self, tx: Transaction, route: str, wanted: Mapping[str, bytes], at: datetime) -> bool:
         with _twin_in_progress():
-            await connection.execute(
-                _SQL["claim_keys"], tx.tenant_id, route, keys, list(wanted.values()), at, self._patience
+            said = await connection_of(tx).execute(
+                _SQL["claim_keys"], tx.tenant_id, route, list(wanted), list(wanted.values()), at, self._patience
             )
+        return said == f"INSERT 0 {len(wanted)}"
+
+    async def forget_many(self, tx: Transaction, keys: Sequence[str], older_than: datetime) -> None:
+        await connection_of(tx).execute(_SQL["forget_calls"], tx.tenant_id, keys, older_than)
 
     async def find_many(self, tx: Transaction, keys: Sequence[str]) -> Mapping[str, tuple[str, bytes]]:
         rows = await connection_of(tx).fetch(_SQL["find_calls"], tx.tenant_id, list(keys))

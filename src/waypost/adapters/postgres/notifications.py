@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -18,6 +18,7 @@ from waypost.notifications.model import Filter
 from waypost.notifications.ports import StoredNotification, TimelineNote, WantedRequest, WantedRow
 
 _SQL = load("notifications")
+Value = TypeVar("Value")
 _BEFORE_ALL: Final = UUID(int=0)
 _AFTER_ALL: Final = UUID(int=2**128 - 1)
 
@@ -32,8 +33,7 @@ class PgNotifications:
         requests: Sequence[WantedRequest],
         rows: Sequence[WantedRow],
     ) -> Mapping[UUID, UUID]:
-        new = [one.row for one in rows]
-        places = [one.place for one in rows]
+        new, places = [one.row for one in rows], [one.place for one in rows]
         taken = await connection_of(tx).fetch(
             _SQL["accept"],
             [one.request.id for one in requests],
@@ -41,27 +41,27 @@ class PgNotifications:
             [len(one.drafts) for one in requests],
             [draft for one in requests for draft in one.drafts],
             [row.id for row in new],
-            [row.request_id for row in new],
+            _once([row.request_id for row in new]),
             [place and place.key for place in places],
-            [place and place.channel for place in places],
-            [place and place.kept_until for place in places],
-            [one.due for one in rows],
-            [retention_of(row.category) for row in new],
+            _once([place and place.channel for place in places]),
+            _once([place and place.kept_until for place in places]),
+            _once([one.due for one in rows]),
+            _once([retention_of(row.category) for row in new]),
             [row.recipient_id for row in new],
             [row.address_id for row in new],
-            [row.channel for row in new],
-            [row.category for row in new],
-            [row.topic for row in new],
-            [row.priority for row in new],
-            [row.status for row in new],
-            [row.reason for row in new],
-            [row.gate for row in new],
-            [row.version_id for row in new],
-            [row.locale for row in new],
-            [row.send_at for row in new],
-            [row.expires_at for row in new],
+            _once([row.channel for row in new]),
+            _once([row.category for row in new]),
+            _once([row.topic for row in new]),
+            _once([row.priority for row in new]),
+            _once([row.status for row in new]),
+            _once([row.reason for row in new]),
+            _once([row.gate for row in new]),
+            _once([row.version_id for row in new]),
+            _once([row.locale for row in new]),
+            _once([row.send_at for row in new]),
+            _once([row.expires_at for row in new]),
             [row.payload for row in new],
-            [row.secrets for row in new],
+            _once([row.secrets for row in new]),
         )
         return {row["wanted"]: row["owner"] for row in taken}
 
@@ -118,6 +118,11 @@ class PgNotifications:
             case status:
                 rows = await connection.fetch(_SQL["page_ended"], *bounds, status, recipient)
         return [row["id"] for row in rows]
+
+
+def _once(column: list[Value]) -> list[Value]:
+    """A column as `accept` takes it: where all rows say the same, that one value."""
+    return column[:1] if column and column.count(column[0]) == len(column) else column
 
 
 def _stored(row: Record) -> StoredNotification:

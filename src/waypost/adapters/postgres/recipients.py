@@ -16,6 +16,9 @@ from waypost.recipients.model import AddressStatus, Known, RecipientKind, Stored
 
 _SQL: Final = load("recipients")
 _BUCKETS: Final = 64
+_KINDS: Final = {kind.value: kind for kind in RecipientKind}
+_CHANNELS: Final = {channel.value: channel for channel in Channel}
+_STATUSES: Final = {status.value: status for status in AddressStatus}
 T = TypeVar("T")
 
 
@@ -174,7 +177,7 @@ def recipient_of(row: Record) -> StoredRecipient:
     return StoredRecipient(
         id=row["id"],
         external_id=row["external_id"],
-        kind=RecipientKind(row["kind"]),
+        kind=_KINDS[row["kind"]],
         locale=row["locale"],
         timezone=row["timezone"],
         attributes=row["attributes"],
@@ -212,11 +215,11 @@ def _known_address(row: Record) -> StoredAddress:
     return StoredAddress(
         id=row["address_id"],
         recipient_id=row["id"],
-        channel=Channel(row["channel"]),
+        channel=_CHANNELS[row["channel"]],
         hash=row["hash"],
         ciphertext=row["ciphertext"],
         verified=row["verified"],
-        status=AddressStatus(row["status"]),
+        status=_STATUSES[row["status"]],
         given_at=row["given_at"],
         created_at=row["address_created_at"],
         updated_at=row["address_updated_at"],
@@ -227,11 +230,11 @@ def _address(row: Record) -> StoredAddress:
     return StoredAddress(
         id=row["id"],
         recipient_id=row["recipient_id"],
-        channel=Channel(row["channel"]),
+        channel=_CHANNELS[row["channel"]],
         hash=row["hash"],
         ciphertext=row["ciphertext"],
         verified=row["verified"],
-        status=AddressStatus(row["status"]),
+        status=_STATUSES[row["status"]],
         given_at=row["given_at"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],

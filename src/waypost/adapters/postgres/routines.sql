@@ -1,4 +1,4 @@
--- revision: 1
+-- revision: 2
 -- Routines that run as whoever calls them (SECURITY INVOKER), under row level security: enqueue, claim and settle.
 -- Applied again, by the owner, whenever this file changes; raise the revision with every change that is released, so
 -- that an older process starting beside a newer one does not bring the old text back.
@@ -60,9 +60,15 @@ begin
 end
 $$;
 
+-- A column of a batch. Where all rows say the same, it may come as that one value.
+create or replace function waypost.spread(p_column anyarray, p_rows integer) returns anyarray
+language sql immutable parallel safe
+as $$ select case when cardinality(p_column) = 1 then array_fill(p_column[1], array[p_rows]) else p_column end $$;
+
 -- What a batch of calls made, in one round trip: each place (key, recipient, channel) is taken once, each request names
 -- all of its own, new notifications are stored, and those with a due time queued. p_drafts is what the requests stand
--- for, one after the other, p_counts of them each; the other arrays are about the rows that want to be new. Answers with
+-- for, one after the other, p_counts of them each; the other arrays are about the rows that want to be new, one value for
+-- each or one for all. Answers with
 -- those whose place was taken before, and by whom. Places are taken in order, so that two calls wait for each other and
 -- never in a ring.
 create or replace function waypost.accept(
@@ -82,7 +88,30 @@ as $$
 declare
     v_tenant text := current_setting('app.tenant_id'); v_wanted uuid[]; v_owners uuid[]; v_keyed integer;
     v_taken integer := 0; v_done integer := 0;
+    v_rows integer := cardinality(p_ids);
 begin
+    if v_rows > 1 then
+        p_request_ids := spread(p_request_ids, v_rows);
+        p_keys := spread(p_keys, v_rows);
+        p_key_channels := spread(p_key_channels, v_rows);
+        p_kept_until := spread(p_kept_until, v_rows);
+        p_dues := spread(p_dues, v_rows);
+        p_retentions := spread(p_retentions, v_rows);
+        p_recipients := spread(p_recipients, v_rows);
+        p_addresses := spread(p_addresses, v_rows);
+        p_channels := spread(p_channels, v_rows);
+        p_categories := spread(p_categories, v_rows);
+        p_topics := spread(p_topics, v_rows);
+        p_priorities := spread(p_priorities, v_rows);
+        p_statuses := spread(p_statuses, v_rows);
+        p_reasons := spread(p_reasons, v_rows);
+        p_gates := spread(p_gates, v_rows);
+        p_versions := spread(p_versions, v_rows);
+        p_locales := spread(p_locales, v_rows);
+        p_send_at := spread(p_send_at, v_rows);
+        p_expires_at := spread(p_expires_at, v_rows);
+        p_secrets := spread(p_secrets, v_rows);
+    end if;
     v_keyed := cardinality(array_remove(p_keys, null));
     if v_keyed > 0 then
         insert into notification_dedupe (tenant_id, dedupe_key, recipient_id, channel, notification_id, kept_until)
@@ -574,7 +603,7 @@ $$;
 create or replace trigger mark_unread after insert on outbox
     referencing new table as news for each statement execute function waypost.mark_unread();
 
-revoke execute on function waypost.accept, waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane,
+revoke execute on function waypost.accept, waypost.spread, waypost.lane_lock, waypost.lane_stride, waypost.enqueue, waypost.wake_lane,
     waypost.is_lane_paused, waypost.book_turn,
     waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.settle_capacity,
     waypost.was_carried_on, waypost.mark_unread from public;
@@ -582,5 +611,5 @@ grant execute on function waypost.lane_lock, waypost.lane_stride, waypost.enqueu
     waypost.claimed_rows, waypost.claim, waypost.claim_suspect, waypost.settle, waypost.settle_capacity,
     waypost.was_carried_on to waypost_worker;
 grant execute on function waypost.is_lane_paused to waypost_api, waypost_worker;
-grant execute on function waypost.lane_lock, waypost.enqueue, waypost.wake_lane, waypost.accept to waypost_api;
-grant execute on function waypost.accept to waypost_worker;
+grant execute on function waypost.lane_lock, waypost.enqueue, waypost.wake_lane, waypost.accept, waypost.spread to waypost_api;
+grant execute on function waypost.accept, waypost.spread to waypost_worker;
