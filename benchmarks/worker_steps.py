@@ -22,14 +22,15 @@ from benchmarks.results import Step
 from benchmarks.sample import address_of, attributes_of
 from waypost.adapters.postgres.settlement_rows import SettlementRows
 from waypost.adapters.render import wire
+from waypost.adapters.render.errand import ComposeMail
 from waypost.adapters.render.limits import RenderLimits
 from waypost.adapters.render.rendition import Rendition
+from waypost.adapters.render.skeleton import Frame
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import MasterKey
 from waypost.adapters.vendors.smtp.envelope import Features, announce
 from waypost.adapters.vendors.smtp.replies import ReplyReader
 from waypost.channels.model import Outcome, OutcomeKind, OutgoingEmail
-from waypost.channels.rules import is_wire_safe
 from waypost.delivery.model import Claimed
 from waypost.delivery.rules import close
 from waypost.kernel.clock import SystemClock
@@ -64,10 +65,17 @@ def worker_steps(rounds: int) -> list[Step]:
     rendition = Rendition(wire.Parts.of(work[0].content), RenderLimits(), None, work[0].instrument)
     asked = [(0, job.context, None, None, job.head) for job in work]
 
-    def compose() -> list[bytes]:
-        return [rendition.compose(job.context, None, None, job.head) for job in work if job.head is not None]
+    def compose() -> list[wire.Said | bytes]:
+        return [rendition.say(job.context, None, None, job.head) for job in work if job.head is not None]
 
-    messages = compose()
+    answers = wire.part(compose())[wire.LENGTH_BYTES + 1 :]
+    errand, frames, slots = ComposeMail(), dict[int, Frame](), [0] * _MESSAGES
+
+    def read() -> list[bytes]:
+        return [each for each in errand.read_part(memoryview(answers), slots, frames) if isinstance(each, bytes)]
+
+    messages = read()
+    assert len(messages) == _MESSAGES
     mails = [OutgoingEmail("b@bench.example.com", (address_of(0),), data, wire_safe=True) for data in messages]
     settled = [close(one, _ACCEPTED, now, random.random) for one in claimed]
     metrics, log = WorkerMetrics(CollectorRegistry()), OutcomeLog(clock, for_people=False, stream=_Nowhere())
@@ -87,7 +95,7 @@ def worker_steps(rounds: int) -> list[Step]:
         ("return path", each(lambda one: write_path(one.id))),
         ("encode for the render process", lambda: wire.encoder.encode(asked)),
         ("in the render process: compose", compose),
-        ("look whether it ends where it should", lambda: [is_wire_safe(data) for data in messages]),
+        ("read its answer, join it and look whether it ends where it should", read),
         ("announce to the server", lambda: [announce(mail, features) for mail in mails]),
         ("read its replies", lambda: [_hear(reader) for _ in mails]),
         ("decide what its answer means", each(lambda one: close(one, _ACCEPTED, now, random.random))),
