@@ -70,6 +70,22 @@ async def test_own_and_public_messages_make_one_feed(acme: Any, visit: Any) -> N
     assert await max_.refused("GET", f"{MESSAGES}/{second}") == (404, "unknown_message", [])
 
 
+async def test_an_inbox_tells_how_much_stands_in_it(acme: Any, visit: Any) -> None:
+    jane = await visit("jane")
+    await visit("max")
+    gone = await post(acme, "Taken back", "jane", "max")
+    await acme.ok("DELETE", f"/v1/inboxes/main/posts/{gone}")
+    await post(acme, "For all")
+    both = await post(acme, "For two", "jane", "max")
+    archived = await post(acme, "For Jane", "jane")
+    figures = (await acme.ok("GET", "/v1/inboxes/main"))["figures"]
+    assert figures == {"posts": 3, "copies": 3, "unread": 3, "is_partial": False}
+    await jane.ok("POST", "/v1/me/inboxes/main/archive", {"ids": [archived]})
+    await jane.ok("POST", "/v1/me/inboxes/main/read", {"before": both})
+    figures = (await acme.ok("GET", "/v1/inboxes/main"))["figures"]
+    assert figures == {"posts": 3, "copies": 2, "unread": 1, "is_partial": False}
+
+
 async def test_reading_counts_once_and_keeps_its_first_time(acme: Any, visit: Any) -> None:
     jane = await visit("jane")
     message = await post(acme, "One")
