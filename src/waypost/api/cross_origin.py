@@ -3,18 +3,13 @@ tenant is known; recipients carry tokens and never cookies, so telling gives not
 
 from typing import Final
 
-from litestar import Request
-from litestar.datastructures import State
-
-AnyRequest = Request[None, None, State]
 _TAKEN: Final = "authorization, content-type, last-event-id"
 _SHOWN: Final = "waypost-request-id, retry-after"
 _REMEMBERED_SECONDS: Final = "600"
 
 
-def shared_with(request: AnyRequest) -> dict[str, str]:
+def shared_with(origin: str | None) -> dict[str, str]:
     """With the site that asks, so that its script can read the answer, refusals too."""
-    origin = request.headers.get("origin")
     if origin is None or not origin.isprintable():
         return {"vary": "origin"}
     return {
@@ -24,11 +19,11 @@ def shared_with(request: AnyRequest) -> dict[str, str]:
     }
 
 
-def preflight(request: AnyRequest, methods: str) -> dict[str, str]:
-    if request.headers.get("origin") is None:
+def preflight(origin: str | None, methods: str) -> dict[str, str]:
+    if origin is None:
         return {}
     return {
-        **shared_with(request),
+        **shared_with(origin),
         "access-control-allow-methods": methods,
         "access-control-allow-headers": _TAKEN,
         "access-control-max-age": _REMEMBERED_SECONDS,

@@ -4,87 +4,55 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
-from litestar import Request
-from litestar.datastructures import State
-from litestar.handlers import HTTPRouteHandler
-from litestar.response.base import ASGIResponse
-from litestar.response.streaming import ASGIStreamingResponse
 
 from waypost.api.bulk_body import read_items
 from waypost.api.cross_origin import shared_with
 from waypost.api.endpoint import Call, Endpoint, Raw, Streamed, Versioned
+from waypost.api.incoming import Incoming
 from waypost.api.json_body import check_media_type, read_body, read_parameters
-from waypost.api.problem import ProblemAnswer, answer_of, internal_answer
+from waypost.api.outgoing import Answer, problem_answer
+from waypost.api.problem import answer_of, internal_answer
 from waypost.api.request_log import log_unexpected
 from waypost.api.request_parts import bearer_of, expected_version_of, idempotency_key_of, query_of, tenant_of
-from waypost.api.request_record import RequestRecord, record_of
+from waypost.api.request_record import RequestRecord
 from waypost.api.shapes import NoBody, NoQuery
 from waypost.api.upload_body import OptionsQuery, read_upload
 from waypost.bootstrap import App
 from waypost.inbox.visitors import claimed_tenant, visitor_scope
 from waypost.kernel import ids
-from waypost.kernel.errors import MalformedRequest, NotFound, WaypostError
+from waypost.kernel.errors import NotFound, WaypostError
 from waypost.notifications.together import Asked
 from waypost.tenants.idempotency import KeyedCall
 from waypost.tenants.model import StoredAnswer
 
-AnyRequest = Request[None, None, State]
 REPLAYED_HEADER: Final = "Idempotency-Replayed"
 _NOTHING_HERE: Final = "Nothing here has this id."
 _LONGEST_SEGMENT: Final = 256
-_ALWAYS: Final = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+_NOBODY_ELSE: Final[Mapping[str, str]] = {}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
-    status: int
-    body: bytes
-    media_type: str
-    headers: Mapping[str, str]
-    parts: AsyncIterator[bytes] | None = None
-    """A file that is read while it goes out, in place of the body."""
+async def answered(endpoint: Endpoint, app: App, request: Incoming, record: RequestRecord) -> Answer:
+    """Whatever happens is an answer."""
+    by_key = endpoint.caller == "key"
+    shared = _NOBODY_ELSE if by_key else shared_with(request.headers.get("origin"))
+    serve = _serve_upload if endpoint.is_upload else _serve if by_key else _serve_visitor
+    try:
+        answer = await serve(endpoint, app, request, record)
+    except WaypostError as refusal:
+        if refusal.status == WaypostError.status:
+            log_unexpected(refusal, record)
+        answer = problem_answer(answer_of(refusal, record.request_id), record)
+    except Exception as unexpected:
+        log_unexpected(unexpected, record)
+        answer = problem_answer(internal_answer(record.request_id), record)
+    return replace(answer, headers={**shared, **answer.headers}) if shared else answer
 
 
-def handler_of(endpoint: Endpoint, app: App) -> HTTPRouteHandler:
-    async def handle(request: AnyRequest) -> ASGIResponse:
-        record = record_of(request.scope)
-        serve, shared = (_serve, {}) if endpoint.caller == "key" else (_serve_visitor, shared_with(request))
-        serve = _serve_upload if endpoint.is_upload else serve
-        try:
-            return _shown(await serve(endpoint, app, request, record), shared)
-        except WaypostError as refusal:
-            if refusal.status == WaypostError.status:
-                log_unexpected(refusal, record)
-            return problem_response(answer_of(refusal, record.request_id), record, shared)
-        except Exception as unexpected:
-            log_unexpected(unexpected, record)
-            return problem_response(internal_answer(record.request_id), record, shared)
-
-    handle.__name__ = endpoint.name
-    return HTTPRouteHandler(
-        endpoint.path.replace("}", ":str}"),
-        http_method=endpoint.method,
-        name=endpoint.name,
-        # The real status is in the answer; Litestar refuses 204 beside anything that could have a body.
-        status_code=200,
-        opt={"endpoint": endpoint},
-    )(handle)
-
-
-def problem_response(
-    answer: ProblemAnswer, record: RequestRecord, shared: Mapping[str, str] | None = None
-) -> ASGIResponse:
-    record.code = answer.code
-    headers = {**_ALWAYS, **(shared or {}), **dict(answer.headers)}
-    media_type = headers.pop("content-type")
-    return ASGIResponse(body=answer.body, status_code=answer.status, media_type=media_type, headers=headers)
-
-
-async def _serve(endpoint: Endpoint, app: App, request: AnyRequest, record: RequestRecord) -> Answer:
+async def _serve(endpoint: Endpoint, app: App, request: Incoming, record: RequestRecord) -> Answer:
     scope = await app.access.authenticate(bearer_of(request.headers), tenant_of(request.headers), record.request_id)
     record.tenant = scope.tenant_id
     record.key_id = ids.show("key", scope.key_id)
@@ -92,7 +60,7 @@ async def _serve(endpoint: Endpoint, app: App, request: AnyRequest, record: Requ
         scope.demand(endpoint.permission)
     raw = await request.body()
     body = _body_of(endpoint, request, raw)
-    query = read_parameters(query_of(request.scope["query_string"]), endpoint.query)
+    query = read_parameters(query_of(request.query_string), endpoint.query)
     expected = expected_version_of(request.headers) if endpoint.versioned else None
     key = idempotency_key_of(request.headers) if endpoint.method == "POST" else None
     fingerprint = b"" if key is None else _fingerprint(request, raw)
@@ -143,18 +111,18 @@ async def _serve(endpoint: Endpoint, app: App, request: AnyRequest, record: Requ
         raise NotFound(_NOTHING_HERE) from missing
 
 
-async def _serve_upload(endpoint: Endpoint, app: App, request: AnyRequest, record: RequestRecord) -> Answer:
+async def _serve_upload(endpoint: Endpoint, app: App, request: Incoming, record: RequestRecord) -> Answer:
     """Brings a file, which is kept as it comes; the use case runs in one transaction once it is complete."""
     scope = await app.access.authenticate(bearer_of(request.headers), tenant_of(request.headers), record.request_id)
     record.tenant = scope.tenant_id
     record.key_id = ids.show("key", scope.key_id)
     if endpoint.permission is not None:
         scope.demand(endpoint.permission)
-    query = read_parameters(query_of(request.scope["query_string"]), OptionsQuery)
+    query = read_parameters(query_of(request.query_string), OptionsQuery)
     key = idempotency_key_of(request.headers)
     upload = await app.imports.open_upload(scope)
     try:
-        content_type = request.headers.get("content-type", "")
+        content_type = request.headers.get("content-type") or ""
         body = await read_upload(content_type, _pieces_of(request), upload, query.options, endpoint.body_shape)
         async with app.work.begin(scope.tenant_id) as tx:
             if key is not None:
@@ -176,17 +144,14 @@ async def _serve_upload(endpoint: Endpoint, app: App, request: AnyRequest, recor
         raise
 
 
-async def _pieces_of(request: AnyRequest) -> AsyncIterator[bytes]:
+async def _pieces_of(request: Incoming) -> AsyncIterator[bytes]:
     more = True
     while more:
-        message = await request.receive()
-        if message["type"] != "http.request":
-            raise MalformedRequest("The body broke off.", code="incomplete_body")
-        yield message["body"]
-        more = message["more_body"]
+        piece, more = await request.piece()
+        yield piece
 
 
-async def _serve_visitor(endpoint: Endpoint, app: App, request: AnyRequest, record: RequestRecord) -> Answer:
+async def _serve_visitor(endpoint: Endpoint, app: App, request: Incoming, record: RequestRecord) -> Answer:
     """A recipient's own call. Who they are is proved inside the transaction in which they are served."""
     token = bearer_of(request.headers)
     raw = await request.body()
@@ -205,7 +170,7 @@ async def _serve_visitor(endpoint: Endpoint, app: App, request: AnyRequest, reco
                 tx=tx,
                 path=_path_of(request),
                 body=_body_of(endpoint, request, raw),
-                query=read_parameters(query_of(request.scope["query_string"]), endpoint.query),
+                query=read_parameters(query_of(request.query_string), endpoint.query),
                 visitor=visitor,
                 last_event_id=request.headers.get("last-event-id"),
             )
@@ -216,14 +181,14 @@ async def _serve_visitor(endpoint: Endpoint, app: App, request: AnyRequest, reco
         raise NotFound(_NOTHING_HERE) from missing
 
 
-def _path_of(request: AnyRequest) -> Mapping[str, str]:
-    for value in request.path_params.values():
+def _path_of(request: Incoming) -> Mapping[str, str]:
+    for value in request.path.values():
         if len(value) > _LONGEST_SEGMENT or not value.isprintable():
             raise NotFound(_NOTHING_HERE)
-    return request.path_params
+    return request.path
 
 
-def _body_of(endpoint: Endpoint, request: AnyRequest, raw: bytes) -> Any:
+def _body_of(endpoint: Endpoint, request: Incoming, raw: bytes) -> Any:
     if endpoint.body is NoBody and not raw:
         return NoBody()
     if endpoint.is_bulk:
@@ -232,14 +197,10 @@ def _body_of(endpoint: Endpoint, request: AnyRequest, raw: bytes) -> Any:
     return read_body(raw, endpoint.body)
 
 
-def _fingerprint(request: AnyRequest, raw: bytes) -> bytes:
+def _fingerprint(request: Incoming, raw: bytes) -> bytes:
     """What makes two calls the same call. Keys are kept by tenant, so the tenant is not a part of it."""
-    said = (
-        request.method,
-        request.scope["raw_path"].decode("latin-1"),
-        request.scope["query_string"].decode("latin-1"),
-    )
-    return hashlib.sha256("\n".join(said).encode() + b"\n" + raw).digest()
+    head = (request.method.encode(), request.raw_path, request.query_string, raw)
+    return hashlib.sha256(b"\n".join(head)).digest()
 
 
 def _formed(endpoint: Endpoint, given: object) -> Answer:
@@ -264,19 +225,3 @@ def _kept(answer: Answer) -> StoredAnswer:
 
 def _replayed(endpoint: Endpoint, status: int, body: bytes) -> Answer:
     return Answer(status=status, body=body, media_type=endpoint.media_type, headers={REPLAYED_HEADER: "true"})
-
-
-def _shown(answer: Answer, shared: Mapping[str, str]) -> ASGIResponse:
-    if answer.parts is not None:
-        return ASGIStreamingResponse(
-            iterator=answer.parts,
-            status_code=answer.status,
-            media_type=answer.media_type,
-            headers={**_ALWAYS, **shared, **answer.headers},
-        )
-    return ASGIResponse(
-        body=answer.body,
-        status_code=answer.status,
-        media_type=answer.media_type,
-        headers={**_ALWAYS, **shared, **answer.headers},
-    )

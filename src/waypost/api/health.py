@@ -7,11 +7,12 @@ from litestar import Request
 from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
 from litestar.response.base import ASGIResponse
+from litestar.types import ASGIApp
 
 from waypost.api.cross_origin import preflight
-from waypost.api.dispatch import problem_response
 from waypost.api.endpoint import Endpoint
 from waypost.api.openapi import document
+from waypost.api.outgoing import problem_answer
 from waypost.api.problem import answer_of
 from waypost.api.request_record import record_of
 from waypost.bootstrap import App
@@ -26,13 +27,13 @@ def public_handlers(app: App, endpoints: Sequence[Endpoint]) -> list[HTTPRouteHa
     async def healthz() -> ASGIResponse:
         return ASGIResponse(body=_ALIVE, media_type="application/json")
 
-    async def readyz(request: Request[None, None, State]) -> ASGIResponse:
+    async def readyz(request: Request[None, None, State]) -> ASGIApp:
         record = record_of(request.scope)
         try:
             await app.readiness.check()
         except WaypostError:
             refusal = Unavailable("The database cannot be reached, or its schema does not fit.", code="not_ready")
-            return problem_response(answer_of(refusal, record.request_id), record)
+            return problem_answer(answer_of(refusal, record.request_id), record)
         return ASGIResponse(body=_ALIVE, media_type="application/json")
 
     async def openapi() -> ASGIResponse:
@@ -59,9 +60,7 @@ def options_handlers(endpoints: Sequence[Endpoint]) -> list[HTTPRouteHandler]:
 
 def _options_handler(path: str, allowed: str, *, is_shared: bool) -> HTTPRouteHandler:
     async def options(request: Request[None, None, State]) -> ASGIResponse:
-        headers = {"allow": f"OPTIONS, {allowed}"}
-        return ASGIResponse(
-            status_code=204, headers={**headers, **preflight(request, allowed)} if is_shared else headers
-        )
+        shared = preflight(request.headers.get("origin"), allowed) if is_shared else {}
+        return ASGIResponse(status_code=204, headers={"allow": f"OPTIONS, {allowed}", **shared})
 
     return HTTPRouteHandler(path.replace("}", ":str}"), http_method="OPTIONS", status_code=200)(options)

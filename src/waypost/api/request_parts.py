@@ -4,8 +4,7 @@ import re
 from typing import Final
 from urllib.parse import parse_qsl
 
-from litestar.datastructures import Headers
-
+from waypost.api.incoming import HeaderLines
 from waypost.kernel.errors import FieldError, MalformedRequest, PreconditionFailed, Unauthenticated
 
 _BEARER: Final = re.compile(r"[Bb]earer +(?P<secret>[\x21-\x7e]{1,512})\Z")
@@ -14,23 +13,23 @@ _MOST_PARAMETERS: Final = 50
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff\ufffd]")
 
 
-def bearer_of(headers: Headers) -> str:
-    given = headers.getall("authorization", [])
+def bearer_of(headers: HeaderLines) -> str:
+    given = headers.every("authorization")
     match = _BEARER.match(given[0]) if len(given) == 1 else None
     if match is None:
         raise Unauthenticated("Send your API key as `Authorization: Bearer wp_…`.", code="missing_key")
     return match["secret"]
 
 
-def tenant_of(headers: Headers) -> str | None:
+def tenant_of(headers: HeaderLines) -> str | None:
     return _single(headers, "Waypost-Tenant")
 
 
-def idempotency_key_of(headers: Headers) -> str | None:
+def idempotency_key_of(headers: HeaderLines) -> str | None:
     return _single(headers, "Idempotency-Key")
 
 
-def expected_version_of(headers: Headers) -> int | None:
+def expected_version_of(headers: HeaderLines) -> int | None:
     """The version in If-Match. What is none of our ETags cannot match anything."""
     given = _single(headers, "If-Match")
     if given is None or given.strip() == "*":
@@ -42,11 +41,13 @@ def expected_version_of(headers: Headers) -> int | None:
 
 
 def query_of(query_string: bytes) -> dict[str, str]:
+    if not query_string:
+        return {}
     try:
         pairs = parse_qsl(
             query_string.decode("ascii"),
             keep_blank_values=True,
-            strict_parsing=bool(query_string),
+            strict_parsing=True,
             errors="strict",
             max_num_fields=_MOST_PARAMETERS,
         )
@@ -63,8 +64,8 @@ def query_of(query_string: bytes) -> dict[str, str]:
     return found
 
 
-def _single(headers: Headers, name: str) -> str | None:
-    given = headers.getall(name, [])
+def _single(headers: HeaderLines, name: str) -> str | None:
+    given = headers.every(name.lower())
     if len(given) > 1:
         raise MalformedRequest(f"The header {name} is given twice.", code="duplicate_header")
     return given[0] if given else None

@@ -52,11 +52,13 @@ class Access:
         self._standings.forget(lambda tenant: tenant.id == tenant_id)
 
     async def _owner(self, secret: str | None) -> KeyOwner:
-        if secret is None or not looks_right(secret):
+        if secret is None:
             raise _unauthenticated()
         hashed = hash_secret(secret)
         owner = self._owners.recall(hashed)
         if owner is None:
+            if not looks_right(secret):
+                raise _unauthenticated()
             async with self._work.begin(PLATFORM) as tx:
                 owner = await self._keys.owner_of(tx, hashed)
             if owner is None:
