@@ -1,8 +1,9 @@
 """Calls of one tenant that arrive while another is being stored go together next: one transaction, one commit.
 
 A transaction costs many times what a small call adds to it. A call that nobody is ahead of goes at once and alone; so
-does each of a group that could not be stored, which then has changed nothing. Nobody waits long behind a call that has
-to wait itself: after a moment those behind it go.
+does each of a group that could not be stored, which then has changed nothing. As long as calls keep coming, groups set
+off some milliseconds apart, so that a few are in each. Nobody waits long behind a call that has to wait itself: after a
+moment those behind it go.
 """
 
 import asyncio
@@ -23,7 +24,11 @@ from waypost.tenants.model import StoredAnswer
 
 _MOST_TOGETHER: Final = 32
 _MOST_RECIPIENTS: Final = 10
+_PACE_SECONDS: Final = 0.008
+"""Between one group and the next, where somebody waits: time enough for more to come, too little for anyone to mind."""
 _PATIENCE_SECONDS: Final = 0.03
+_PATIENCE_WITH_GROUPS_SECONDS: Final = 0.25
+"""A group waits for no lock longer than a moment: where it is slow all is slow, and more at a time would be slower."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -56,6 +61,7 @@ class _Line:
     """One tenant's calls. `turn` counts those who went; whoever has the last number is at work."""
 
     turn: int = 1
+    patience_seconds: float = _PATIENCE_SECONDS
     waiting: list[_Waiting] = field(default_factory=list[_Waiting])
     patience: asyncio.Task[None] | None = None
 
@@ -94,7 +100,7 @@ class Together:
         return await one.told
 
     async def _lose_patience(self, tenant_id: str, line: _Line, turn: int) -> None:
-        await self._clock.sleep(_PATIENCE_SECONDS)
+        await self._clock.sleep(line.patience_seconds)
         line.patience = None
         self._end(tenant_id, line, turn)
 
@@ -113,19 +119,24 @@ class Together:
             for left in line.waiting:
                 _tell(left, _Alone.ALONE)
             return
+        line.patience_seconds = _PATIENCE_WITH_GROUPS_SECONDS
         task = asyncio.create_task(self._go(tenant_id, line, line.turn, group))
         self._groups.add(task)
         task.add_done_callback(self._groups.discard)
 
     async def _go(self, tenant_id: str, line: _Line, turn: int, group: Sequence[_Waiting]) -> None:
         told: Sequence[Told | Exception]
+        set_off = self._clock.monotonic()
         try:
             told = await self._store(tenant_id, [one.asked for one in group])
         except Exception as unknown:
             told = [unknown] * len(group)
-        self._end(tenant_id, line, turn)
         for one, answer in zip(group, told, strict=True):
             _tell(one, answer)
+        early = set_off + _PACE_SECONDS - self._clock.monotonic()
+        if early > 0 and 0 < len(line.waiting) < _MOST_TOGETHER:
+            await self._clock.sleep(early)
+        self._end(tenant_id, line, turn)
 
     async def _store(self, tenant_id: str, group: Sequence[Asked]) -> Sequence[Told]:
         """Raises only where the commit's outcome is unknown: then nobody may try again by themselves."""

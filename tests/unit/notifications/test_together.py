@@ -43,10 +43,13 @@ class House:
         self.fails_at_commit: Exception | None = None
         self.clock = VirtualClock()
         self.door = asyncio.Event()
+        self.held: asyncio.Event | None = None
         self.together = Together(work=self, submit=self, idempotency=self, clock=self.clock)  # pyright: ignore
 
     @asynccontextmanager
     async def begin(self, tenant_id: str) -> AsyncIterator[Transaction]:
+        if self.held is not None:
+            await self.held.wait()
         yield Transaction(tenant_id)
         if self.fails_at_commit:
             raise self.fails_at_commit
@@ -198,3 +201,24 @@ async def test_whoever_hangs_up_meanwhile_is_left_out(house: House) -> None:
     house.door.set()
     await asyncio.gather(first, stays)
     assert house.stored == [["stays"]]
+
+
+async def test_groups_that_follow_each_other_set_off_some_milliseconds_apart(house: House) -> None:
+    first = house.call("first")
+    await house.settle()
+    behind = house.call("a")
+    await house.settle()
+    house.held = asyncio.Event()
+    house.door.set()
+    await first
+    next_ones = [house.call("b")]
+    await house.settle()
+    house.held.set()
+    await behind
+    await house.settle()
+    assert house.stored == [["a"]]
+    next_ones.append(house.call("c"))
+    await house.clock.advance(0.01)
+    await asyncio.gather(*next_ones)
+    assert house.stored == [["a"], ["b", "c"]]
+    assert await house.call("later") == "later alone"
