@@ -22,7 +22,7 @@ from playwright.async_api import Browser, Page, async_playwright
 from waypost.adapters.vault.masterkey import open_master_key
 from waypost.bootstrap.database import dba_url
 from waypost.cli import dev_env
-from waypost.client import Client, Message
+from waypost.client import Client, Event, Message
 from waypost.kernel.ids import id_at
 from waypost.settings import Settings
 
@@ -192,6 +192,7 @@ async def take_pictures(url: str, key: str, message: str) -> None:
         await picture(page, f"{url}/recipients/ada-lovelace", "recipient")
         await picture(page, f"{url}/templates/order-packed/email", "template")
         await picture(page, f"{url}/templates/order-packed/email/edit", "template-edit")
+        await take_triggers(page, url, key)
         await take_consent(browser, page, url, key, IMAGES)
         await page.context.close()
         page = await signed_in(browser, url, key, "dark", 390, 844)
@@ -200,6 +201,33 @@ async def take_pictures(url: str, key: str, message: str) -> None:
         page = await signed_in(browser, url, key, "light", 1280, 860)
         await picture(page, f"{url}/inboxes/main", "console-inbox", full=True)
         await browser.close()
+
+
+async def take_triggers(page: Page, url: str, key: str) -> None:
+    """Bookings of tastings, and the reminders that move with them."""
+    now = datetime.now(UTC)
+    async with Client(url, key) as client:
+        make = client.triggers.create
+        await make(
+            event_type="booking.created",
+            template="order-packed",
+            recipient="$.data.guest",
+            anchor="$.data.start",
+            offset="-2d",
+            subject_key="$.data.booking_id",
+        )
+        await make(event_type="booking.changed", reschedules="$.data.booking_id")
+        await make(event_type="booking.cancelled", cancels="$.data.booking_id")
+        for number, (who, _, _) in enumerate(_PEOPLE[:5]):
+            start = (now + timedelta(days=4 + 3 * number)).isoformat()
+            data = {"guest": who, "start": start, "booking_id": f"tasting-{210 + number}", "order": "NT"}
+            await client.events.send(Event(id=f"b-{number}", type="booking.created", occurred_at=now, data=data))
+        moved = {"booking_id": "tasting-212", "start": (now + timedelta(days=30)).isoformat()}
+        await client.events.send(Event(id="m-1", type="booking.changed", occurred_at=now, data=moved))
+        gone = {"booking_id": "tasting-211"}
+        await client.events.send(Event(id="c-1", type="booking.cancelled", occurred_at=now, data=gone))
+    await picture(page, f"{url}/triggers", "triggers")
+    await picture(page, f"{url}/triggers/timers", "timers")
 
 
 async def signed_in(browser: Browser, url: str, key: str, scheme: str, width: int, height: int) -> Page:

@@ -104,6 +104,7 @@ async def _organise(client: Client) -> None:
     certificate = await client.recipients.erase("carl")
     assert (await client.recipients.verify_erasure(certificate, recipient_id="carl")).genuine
     assert certificate in [one async for one in client.recipients.erasures()]
+    assert (await client.recipients.replay_erasures([certificate])).noted == 0
     await client.lists.remove("team")
     job = await _ended(client, await client.imports.start(b"id,email\ndora,dora@example.com\n"))
     assert job.state == "finished"

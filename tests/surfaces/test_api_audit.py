@@ -53,6 +53,11 @@ async def _recipient(acme: Any) -> None:
     await acme.ok("PUT", "/v1/recipients/u1", {"email": "ada@example.com"})
 
 
+async def _erased(acme: Any) -> Any:
+    await _recipient(acme)
+    return await acme.ok("DELETE", "/v1/recipients/u1")
+
+
 async def _address(acme: Any) -> str:
     await _recipient(acme)
     return (await acme.ok("GET", "/v1/recipients/u1/addresses"))["items"][0]["id"]
@@ -185,6 +190,7 @@ SCENES: dict[str, tuple[Callable[[Any], Awaitable[Any]] | None, str, str, Any]] 
     "put_recipient": (None, "PUT", "/v1/recipients/u1", {"email": "ada@example.com"}),
     "change_recipient": (_recipient, "PATCH", "/v1/recipients/u1", {"locale": "en"}),
     "erase_recipient": (_recipient, "DELETE", "/v1/recipients/u1", None),
+    "replay_erasures": (_erased, "POST", "/v1/erasures/replay", lambda made: {"certificates": [made]}),
     "revoke_address": (_address, "DELETE", "/v1/recipients/u1/addresses/{made}", None),
     "add_address": (
         _recipient,
@@ -291,7 +297,7 @@ async def test_the_change_leaves_a_row_that_says_who_did_it(
     caller = platform if "/v1/tenants" in path else acme
     before = {row["id"] for row in await admin.fetch("select id from audit")}
     more = {"headers": {"Content-Type": "text/csv"}} if isinstance(body, bytes) else {}
-    answer = await caller(method, path.format(made=made), body, **more)
+    answer = await caller(method, path.format(made=made), body(made) if callable(body) else body, **more)
     assert answer.is_success, answer.text
     rows = [row for row in await admin.fetch("select * from audit") if row["id"] not in before]
     assert rows

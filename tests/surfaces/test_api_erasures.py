@@ -6,6 +6,8 @@ from typing import Any
 
 import asyncpg
 
+from waypost.kernel import ids
+
 MARKER = "zanzibar"
 LATER = (datetime.now(UTC) + timedelta(days=30)).isoformat()
 
@@ -29,6 +31,61 @@ async def test_the_certificate_is_signed_and_can_be_verified(acme: Any, globex: 
     assert (await verify(acme, {**certificate, "signature": "ü"}))["genuine"] is False
     assert (await verify(globex, certificate))["genuine"] is False
     assert (await globex.ok("GET", "/v1/erasures"))["items"] == []
+
+
+async def keep_backup(admin: asyncpg.Connection) -> None:
+    for table in ("recipients", "addresses"):
+        await admin.execute(f"create temp table old_{table} as select * from waypost.{table}")
+
+
+async def restore(admin: asyncpg.Connection) -> None:
+    """The rows of then are back, and nobody knows of the erasures."""
+    await admin.execute("delete from waypost.erasures")
+    await admin.execute(
+        "update waypost.recipients r set external_id = o.external_id, data_key = o.data_key, attributes = o.attributes,"
+        " merged_into = o.merged_into, erased_at = o.erased_at from old_recipients o where o.id = r.id"
+    )
+    await admin.execute(
+        "update waypost.addresses a set status = o.status, ciphertext = o.ciphertext"
+        " from old_addresses o where o.id = a.id"
+    )
+
+
+async def test_after_a_restore_the_erased_are_erased_again(acme: Any, admin: asyncpg.Connection) -> None:
+    for who in ("u1", "u2", "u3"):
+        await acme.ok("PUT", f"/v1/recipients/{who}", {"email": f"{who}@example.com", "attributes": {"n": who}})
+    await keep_backup(admin)
+    # Only after the backup it turns out that two of them are one; somebody new comes and goes.
+    await acme.ok("POST", "/v1/recipients/u1/merge", {"from": "u2"})
+    await acme.ok("PUT", "/v1/recipients/u4", {"email": "u4@example.com"})
+    certificates = [await acme.ok("DELETE", f"/v1/recipients/{who}") for who in ("u1", "u4")]
+    await restore(admin)
+    await admin.execute("delete from waypost.addresses where recipient_id not in (select id from old_recipients)")
+    await admin.execute("delete from waypost.recipients where id not in (select id from old_recipients)")
+    assert (await acme.ok("GET", "/v1/recipients/u2"))["attributes"] == {"n": "u2"}, "the backup brought them back"
+    body = {"certificates": certificates}
+    assert await acme.ok("POST", "/v1/erasures/replay", body) == {"erased": 1, "noted": 2}
+    for who in ("u1", "u2", "u4"):
+        assert (await acme.refused("PUT", f"/v1/recipients/{who}", {}))[:2] == (409, "recipient_erased")
+    assert (await acme.ok("GET", "/v1/recipients/u3"))["attributes"] == {"n": "u3"}
+    assert await acme.ok("DELETE", "/v1/recipients/u1") == certificates[0], "the certificate of then still holds"
+    assert await acme.ok("POST", "/v1/erasures/replay", body) == {"erased": 0, "noted": 0}
+
+
+async def test_one_forged_certificate_and_nobody_is_erased(acme: Any, globex: Any, admin: asyncpg.Connection) -> None:
+    await acme.ok("PUT", "/v1/recipients/u1", {"email": "ada@example.com"})
+    await acme.ok("PUT", "/v1/recipients/u2", {"email": "bob@example.com"})
+    victim = await admin.fetchval("select id from waypost.recipients where external_id = 'u2'")
+    await keep_backup(admin)
+    certificate = await acme.ok("DELETE", "/v1/recipients/u1")
+    await restore(admin)
+    forged = {**certificate, "recipient": ids.show("rcp", victim)}
+    refusal = await acme.refused("POST", "/v1/erasures/replay", {"certificates": [certificate, forged]})
+    assert refusal == (422, "not_genuine", ["/certificates/1"])
+    foreign = await globex.refused("POST", "/v1/erasures/replay", {"certificates": [certificate]})
+    assert foreign == (422, "not_genuine", ["/certificates/0"])
+    for who in ("u1", "u2"):
+        await acme.ok("GET", f"/v1/recipients/{who}")
 
 
 async def test_what_waits_is_cancelled(acme: Any) -> None:

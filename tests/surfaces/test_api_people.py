@@ -165,6 +165,24 @@ async def test_an_anonymous_visitor_becomes_part_of_someone_known(acme: Any, adm
     assert [one["recipient_id"] for one in sent["notifications"]] == ["ada"]
 
 
+async def test_what_a_visitor_was_sent_already_is_not_sent_again_after_a_merge(acme: Any, admin: Any) -> None:
+    async def send(who: str, key: str) -> str:
+        item = {"to": who, "content": {"subject": "Hi", "text": "Hello"}, "idempotency_key": key}
+        [answer] = (await acme.ok("POST", "/v1/notifications/bulk", [item]))["items"]
+        # A day later the stored answer is gone, and only the place of the key is left.
+        await admin.execute("delete from waypost.idempotency_keys")
+        return answer["notifications"][0]["id"]
+
+    for name in ("visitor", "ada"):
+        await acme.ok("PUT", f"/v1/recipients/{name}", {"email": f"{name}@example.com"})
+    first, second, hers = await send("visitor", "k1"), await send("visitor", "k2"), await send("ada", "k2")
+    await acme.ok("POST", "/v1/recipients/ada/merge", {"from": "visitor"})
+    # Under either id it is the message of then; where both had one, hers stands.
+    assert [await send("visitor", "k1"), await send("ada", "k1"), await send("visitor", "k2")] == [first, first, hers]
+    assert await admin.fetchval("select count(*) from waypost.notifications") == 3
+    assert second != hers
+
+
 async def test_merging_twice_and_in_chains(acme: Any) -> None:
     for name in ("a", "b", "c"):
         await acme.ok("PUT", f"/v1/recipients/{name}", {"email": f"{name}@example.com"})

@@ -23,6 +23,15 @@ class CertificateAnswer(Shape):
     about: Annotated[bool, Meta(description="It is about the id that was asked about.")] | None
 
 
+class CertificatesAgain(Shape):
+    certificates: Annotated[list[CertificateShape], Meta(min_length=1, max_length=100)]
+
+
+class ReplayedView(Shape):
+    erased: Annotated[int, Meta(description="How many were back, and are gone again.")]
+    noted: Annotated[int, Meta(description="How many erasures were not on record any more.")]
+
+
 @endpoint(
     "GET",
     "/v1/erasures",
@@ -56,4 +65,24 @@ async def verify_erasure(call: Call[CertificateQuestion, NoQuery]) -> Certificat
     return CertificateAnswer(genuine=checked.is_genuine, on_record=checked.is_on_record, about=checked.is_about)
 
 
-ENDPOINTS: Final[tuple[Endpoint, ...]] = (list_erasures, verify_erasure)
+@endpoint(
+    "POST",
+    "/v1/erasures/replay",
+    Permission.RECIPIENTS_WRITE,
+    summary="Erase again after a restore",
+    body=CertificatesAgain,
+    answer=ReplayedView,
+    audited=True,
+    refusals={422: ["not_genuine"]},
+    body_example={"certificates": [CERTIFICATE_EXAMPLE]},
+    answer_example={"erased": 1, "noted": 1},
+)
+async def replay_erasures(call: Call[CertificatesAgain, NoQuery]) -> ReplayedView:
+    """For a database that was restored from a backup older than the certificates: whoever came back with it is erased
+    again. A second time changes nothing. One certificate that is not genuine, and none is taken."""
+    shown = [certificate_of(one) for one in call.body.certificates]
+    replayed = await call.app.people.erase.replay(call.tx, call.scope, shown)
+    return ReplayedView(erased=replayed.erased, noted=replayed.noted)
+
+
+ENDPOINTS: Final[tuple[Endpoint, ...]] = (list_erasures, verify_erasure, replay_erasures)

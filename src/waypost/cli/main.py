@@ -9,6 +9,7 @@ from waypost import __version__
 from waypost.cli import (
     accounts,
     domains,
+    erasures,
     events,
     explain,
     imports,
@@ -53,6 +54,7 @@ app.add_typer(inbox.app, name="inbox")
 app.add_typer(inbox.counters, name="counters")
 app.add_typer(imports.imports, name="imports")
 app.add_typer(imports.exports, name="exports")
+app.add_typer(erasures.app, name="erasures")
 app.add_typer(mailbox.app, name="mailbox")
 app.add_typer(templates.app, name="templates")
 app.add_typer(tenants.app, name="tenants")

@@ -143,6 +143,13 @@ class VerifiedErasure(msgspec.Struct, frozen=True, kw_only=True):
     about: bool | None = None
 
 
+class ReplayedErasures(msgspec.Struct, frozen=True, kw_only=True):
+    """After a restore: how many people were back and are gone again, and how many erasures were not on record."""
+
+    erased: int
+    noted: int
+
+
 class Recipient(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     kind: str

@@ -2,7 +2,16 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 
-from waypost.client.answers import Address, Addresses, Certificate, Json, Recipient, Tags, VerifiedErasure
+from waypost.client.answers import (
+    Address,
+    Addresses,
+    Certificate,
+    Json,
+    Recipient,
+    ReplayedErasures,
+    Tags,
+    VerifiedErasure,
+)
 from waypost.client.transport import Transport, segment
 
 
@@ -27,6 +36,11 @@ class Recipients:
     def erasures(self, *, page_size: int | None = None) -> AsyncIterator[Certificate]:
         """Certificates of all erasures, newest first."""
         return self._transport.pages("/v1/erasures", Certificate, limit=page_size)
+
+    async def replay_erasures(self, certificates: Sequence[Certificate]) -> ReplayedErasures:
+        """Up to 100, after an older backup was restored: whoever came back with it is erased again."""
+        body = {"certificates": list(certificates)}
+        return await self._transport.ask("POST", "/v1/erasures/replay", ReplayedErasures, body=body)
 
     async def verify_erasure(self, certificate: Certificate, *, recipient_id: str | None = None) -> VerifiedErasure:
         """Whether a certificate is genuine and on record, and is about this recipient."""

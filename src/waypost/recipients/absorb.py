@@ -97,7 +97,9 @@ class Absorb:
         await parts.tags.add(tx, [(target.row.id, tag) for tag in tags.get(source.row.id, ())])
         await parts.merges.move_memberships(tx, source.row.id, target.row.id)
         ids = {address_id: address.id for address_id, address in moved.items()}
-        await parts.merges.move_waiting(tx, source.row.id, target.row.id, ids, _resealing(tx.tenant_id, source, target))
+        await parts.merges.move_messages(
+            tx, source.row.id, target.row.id, ids, _resealing(tx.tenant_id, source, target)
+        )
         addresses = sorted([*target.addresses, *new], key=lambda one: (one.given_at, one.id), reverse=True)
         return replace(target, row=row, attributes=attributes, addresses=tuple(addresses))
 

@@ -135,7 +135,7 @@ class MergeStore(Protocol):
 
     async def move_memberships(self, tx: Transaction, source: UUID, target: UUID) -> None: ...
 
-    async def move_waiting(
+    async def move_messages(
         self,
         tx: Transaction,
         source: UUID,
@@ -143,7 +143,8 @@ class MergeStore(Protocol):
         addresses: Mapping[UUID, UUID],
         again: Callable[[str, UUID, bytes], bytes],
     ) -> None:
-        """Messages that still wait. `again` seals a column of one of them for the target."""
+        """What the source was sent under a dedupe key counts as sent to the target, and what still waits goes there:
+        `again` seals a column of such a message for the target."""
         ...
 
 
@@ -167,6 +168,10 @@ class EraseStore(Protocol):
         ...
 
     async def add(self, tx: Transaction, erasures: Sequence[Erasure]) -> None: ...
+
+    async def of_keys(self, tx: Transaction, digests: Sequence[str]) -> Sequence[UUID]:
+        """Who still has one of these data keys, each named by the SHA-256 of how it is stored. Reads everyone."""
+        ...
 
     async def by_hash(self, tx: Transaction, id_hash: str) -> Erasure | None:
         """The erasure that covers an id."""

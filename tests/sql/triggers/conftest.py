@@ -147,6 +147,12 @@ class Bureau:
             await templates.drafts.add(tx, scope, key, channel, draft)
             await templates.publish(tx, scope, key, channel, "1.0.0")
 
+    async def make_due(self, ago: str = "1 second") -> None:
+        await self.admin.execute("update timers set due = now() - $1::text::interval where state = 'waiting'", ago)
+
+    async def only_timer(self) -> dict[str, Any]:
+        return dict(await self.admin.fetchrow("select * from timers"))
+
     async def take(self, event: Event, tenant: str = "acme") -> Taken:
         async with self.api_work.begin(tenant) as tx:
             return await self.desk.events.take(tx, scope_of(tenant), event)

@@ -1,17 +1,21 @@
-"""The API and the console on a real port, and someone who signs in with a browser."""
+"""The API and the console on a real port or over HTTP alone, and someone who signs in with a browser."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from waypost.api.app import create_app
 from waypost.api.server import server_of
 from waypost.bootstrap.ports import claim_port
+
+HOST = "http://waypost"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,3 +68,58 @@ def violations() -> Callable[[Any], Awaitable[list[str]]]:
         return [f"{one['id']} {[node['html'][:160] for node in one['nodes']]}" for one in result["violations"]]
 
     return look
+
+
+class Browser:
+    """Someone with a browser: cookies, forms, and the Origin that browsers send."""
+
+    def __init__(self, client: httpx.AsyncClient) -> None:
+        self.client = client
+
+    async def get(self, path: str, **headers: str) -> httpx.Response:
+        return await self.client.get(path, headers=headers)
+
+    async def post(self, path: str, data: dict[str, Any] | None = None, **headers: str) -> httpx.Response:
+        return await self.client.post(path, data=data or {}, headers={"Origin": HOST, **headers})
+
+    async def sign_in(self, key: str) -> httpx.Response:
+        return await self.post("/sign-in", {"key": key, "next": "/"})
+
+    async def proof(self, path: str = "/keys/new") -> str:
+        found = re.search(r'name="proof" value="([0-9a-f]{64})"', (await self.get(path)).text)
+        assert found
+        return found[1]
+
+    async def submit(self, path: str, data: dict[str, Any] | None = None) -> httpx.Response:
+        return await self.post(path, {"proof": await self.proof(), **(data or {})})
+
+
+@pytest.fixture
+async def open_browser(app: Any) -> Any:
+    opened: list[httpx.AsyncClient] = []
+
+    async def open_one(key: str = "") -> Browser:
+        transport = httpx.ASGITransport(create_app(app), raise_app_exceptions=False)
+        opened.append(httpx.AsyncClient(transport=transport, base_url=HOST))
+        browser = Browser(opened[-1])
+        if key:
+            assert (await browser.sign_in(key)).headers["location"] == "/"
+        return browser
+
+    yield open_one
+    for client in opened:
+        await client.aclose()
+
+
+@pytest.fixture
+def send() -> Callable[..., Awaitable[str]]:
+    """`await send(api, **fields)`: a message to Jane; answers its id."""
+    hello = {
+        "to": {"id": "jane-7", "email": "jane@example.com", "attributes": {"first_name": "Jane"}},
+        "content": {"subject": "Hello {{ first_name }}", "html": "<p>Welcome, {{ first_name }}</p>"},
+    }
+
+    async def one(api: Any, **fields: Any) -> str:
+        return (await api.ok("POST", "/v1/notifications", hello | fields))["notifications"][0]["id"]
+
+    return one

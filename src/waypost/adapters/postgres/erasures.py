@@ -33,6 +33,9 @@ class PgEraseStore:
             [one.certificate for one in erasures],
         )
 
+    async def of_keys(self, tx: Transaction, digests: Sequence[str]) -> Sequence[UUID]:
+        return [row["id"] for row in await connection_of(tx).fetch(_SQL["of_keys"], tx.tenant_id, digests)]
+
     async def by_hash(self, tx: Transaction, id_hash: str) -> Erasure | None:
         row = await connection_of(tx).fetchrow(_SQL["erasure_of"], tx.tenant_id, id_hash)
         return None if row is None else _erasure(row)
@@ -52,7 +55,7 @@ class PgMergeStore:
         await connection_of(tx).execute(_SQL["copy_memberships"], tx.tenant_id, source, target)
         await connection_of(tx).execute(_SQL["end_memberships"], tx.tenant_id, source)
 
-    async def move_waiting(
+    async def move_messages(
         self,
         tx: Transaction,
         source: UUID,
@@ -61,6 +64,9 @@ class PgMergeStore:
         again: Callable[[str, UUID, bytes], bytes],
     ) -> None:
         connection = connection_of(tx)
+        if not await connection.fetchval(_SQL["was_written_to"], tx.tenant_id, source):
+            return
+        await connection.execute(_SQL["move_places"], tx.tenant_id, source, target)
         rows = await connection.fetch(_SQL["waiting_to_move"], tx.tenant_id, source)
         if not rows:
             return

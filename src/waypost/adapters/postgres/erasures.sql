@@ -25,6 +25,11 @@ from unnest($2::text[], $3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[])
     as new (id_hash, recipient_id, id, erased_at, certificate)
 on conflict (tenant_id, id_hash) do nothing
 
+-- name: of_keys
+-- tenant: row
+-- After a restore: whoever has a data key back that had been destroyed, also one that was merged into another since.
+select id from recipients where tenant_id = $1 and data_key is not null and encode(sha256(data_key), 'hex') = any ($2::text[])
+
 -- name: erasure_of
 -- tenant: row
 -- The erasure that covers an id, also one that had been merged into the id erased.
@@ -90,6 +95,20 @@ on conflict do nothing
 -- The merged one is nowhere by itself any more, neither in a list nor under a tag.
 with untagged as (delete from recipient_tags where tenant_id = $1 and recipient_id = $2)
 delete from list_members where tenant_id = $1 and recipient_id = $2
+
+-- name: was_written_to
+-- tenant: row
+-- Whether someone was ever sent anything.
+select exists (select from notifications n where n.tenant_id = $1 and n.recipient_id = $2 and n.channel > 0)
+
+-- name: move_places
+-- tenant: row
+-- What was sent to the merged one under a key counts as sent to the other. There is no index by person, which every
+-- message would pay for: a merge walks the tenant's keys once. Where the other has a place of their own, it stays.
+update notification_dedupe d set recipient_id = $3
+where d.tenant_id = $1 and d.recipient_id = $2 and not exists (
+    select from notification_dedupe o
+    where o.tenant_id = $1 and o.dedupe_key = d.dedupe_key and o.recipient_id = $3 and o.channel = d.channel)
 
 -- name: waiting_to_move
 -- tenant: row

@@ -1845,3 +1845,8 @@ grant select, insert, delete on blobs, blob_uses to waypost_api;
 grant update (kept_until) on blobs to waypost_api;
 grant select, delete on blobs to waypost_worker;
 grant select, insert, update, delete on blobs, blob_uses to waypost_dba;
+
+-- ── 0015 places move ────────────────────────────────────────────────────────────────────────────────────────────────
+-- Whoever is merged into another brings along what they were sent already.
+
+grant update (recipient_id) on notification_dedupe to waypost_api;
