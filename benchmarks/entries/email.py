@@ -36,7 +36,7 @@ _NOT_IN_BARE = {
     ),
     "asking the render process, and looking at its answer": (
         "encode for the render process",
-        "look whether it ends where it should",
+        "read its answer, join it and look whether it ends where it should",
     ),
     "metrics and log": ("metrics", "line of the log"),
 }
