@@ -37,7 +37,7 @@ from waypost.tenants.platform import ensure_platform
 
 __all__ = ["zone"]
 
-PATIENCE = 120.0
+PATIENCE = 90.0
 PASSWORD = "correct horse battery staple"
 
 

@@ -285,7 +285,7 @@ class Office:
                 await dispatcher.stop(grace)
             await task
 
-    async def until(self, condition: Callable[[], Awaitable[bool]], seconds: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], Awaitable[bool]], seconds: float = 60.0) -> None:
         async with asyncio.timeout(seconds):
             while not await condition():  # noqa: ASYNC110 - the condition is in the database
                 await asyncio.sleep(0.01)

@@ -194,6 +194,11 @@ begin
     if not found or v_pause.place is null then
         return false;
     end if;
+    -- A walk for a changed account was never a pause. It comes a little later than the change, and so finds also what a
+    -- worker was just putting off by what it knew before.
+    if v_pause.created_at = v_pause.resumed_at and v_pause.resumed_at > now() - interval '10 seconds' then
+        return false;
+    end if;
     if v_pause.resumed_at is not null then
         v_place := bring_back(v_pause.place, p_at_most);
         if v_pause.scope = 'account' then

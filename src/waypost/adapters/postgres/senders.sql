@@ -123,8 +123,8 @@ update sender_states set consecutive_errors = 0, next_at = null, plan_at = null 
 -- name: waiting_is_called
 -- tenant: row
 -- The walk of an earlier change begins anew.
-update pauses set place = '00000000-0000-0000-0000-000000000000'
-where tenant_id = $1 and scope = 'account' and subject = $2 and resumed_at is not null
+update pauses set place = '00000000-0000-0000-0000-000000000000', created_at = now(), resumed_at = now()
+where tenant_id = $1 and scope = 'account' and subject = $2 and resumed_at = created_at
 
 -- name: call_waiting
 -- tenant: row
