@@ -16,11 +16,10 @@ from uuid import UUID
 import structlog
 from msgspec import structs
 
-from waypost.channels.model import Outcome, OutcomeKind
 from waypost.delivery.gate import Allow
 from waypost.delivery.gatekeeper import Gatekeeper
 from waypost.delivery.lease import Lease
-from waypost.delivery.model import Bounced, Claimed, Closed, Settlement
+from waypost.delivery.model import Claimed, Settlement
 from waypost.delivery.patience import unless
 from waypost.delivery.pause_book import NothingPaused, PauseBook
 from waypost.delivery.ports import (
@@ -42,7 +41,6 @@ from waypost.delivery.rules import (
     FIRST_CLAIM,
     bury,
     close,
-    consequence_of,
     deliver_to_inbox,
     fit_claim,
     give_back,
@@ -52,13 +50,11 @@ from waypost.delivery.rules import (
     stop_at_gate,
     withhold,
 )
-from waypost.delivery.sending import Letter, Unsent, choose_senders, send_all
+from waypost.delivery.sending import Letter, Unsent, choose_senders, send_all, with_words
 from waypost.delivery.settle import Settler
-from waypost.kernel.address import mask
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Unavailable
 from waypost.kernel.ids import mint
-from waypost.kernel.vault import place
 
 _log: Final = structlog.stdlib.get_logger()
 POLL: Final = 2.0
@@ -329,7 +325,7 @@ class Dispatcher:
                     give_back(claimed, now, blamed=answer.blamed) if stop is None else hold_back(claimed, now, stop)
                 )
             else:
-                settlements.append(_with_words(letter, close(claimed, answer, now, random.random)))
+                settlements.append(with_words(letter, close(claimed, answer, now, random.random)))
 
     def _turn_back(self, letters: Sequence[Letter], settlements: list[Settlement]) -> Sequence[Letter]:
         """What was paused while it was composed."""
@@ -380,27 +376,3 @@ class Dispatcher:
         self._on_the_road -= 1
         if self._on_the_road == 0:
             self._road_is_clear.set()
-
-
-def _with_words(letter: Letter, closed: Closed) -> Closed:
-    """A refusal's words often repeat the address. An acceptance says nothing beyond its reference."""
-    outcome = closed.outcome
-    if outcome.kind is OutcomeKind.ACCEPTED:
-        return closed
-    return structs.replace(closed, sealed_reply=_seal(letter, outcome), bounced=_bounced(letter, closed))
-
-
-def _seal(letter: Letter, outcome: Outcome) -> bytes | None:
-    if outcome.reply is None:
-        return None
-    claimed = letter.composed.claimed
-    words = outcome.reply.encode(errors="replace")
-    return letter.composed.key.seal(words, place("reply", claimed.tenant_id, claimed.id))
-
-
-def _bounced(letter: Letter, closed: Closed) -> Bounced | None:
-    claimed, consequence = letter.composed.claimed, consequence_of(closed.outcome, closed.end)
-    if consequence is None or claimed.address_id is None:
-        return None
-    masked = mask(claimed.channel, letter.composed.email.envelope_to[0])
-    return Bounced(address_id=claimed.address_id, masked=masked, consequence=consequence)

@@ -7,10 +7,15 @@ from uuid import UUID
 
 import msgspec
 import structlog
+from msgspec import structs
 
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
 from waypost.channels.ports import EmailSender, Withdrawn
+from waypost.delivery.model import Bounced, Closed
 from waypost.delivery.ports import Composed, JournalPage, Senders
+from waypost.delivery.rules import consequence_of
+from waypost.kernel.address import mask
+from waypost.kernel.vault import place
 
 _log: Final = structlog.stdlib.get_logger()
 
@@ -122,3 +127,27 @@ async def _send_group(
     else:
         known = wire.what_was_withdrawn(sending.result()) if wire.withdrawn else sending.result()
     return list(zip(letters, known, strict=True))
+
+
+def with_words(letter: Letter, closed: Closed) -> Closed:
+    """A refusal's words often repeat the address. An acceptance says nothing beyond its reference."""
+    outcome = closed.outcome
+    if outcome.kind is OutcomeKind.ACCEPTED:
+        return closed
+    return structs.replace(closed, sealed_reply=_seal(letter, outcome), bounced=_bounced(letter, closed))
+
+
+def _seal(letter: Letter, outcome: Outcome) -> bytes | None:
+    if outcome.reply is None:
+        return None
+    claimed = letter.composed.claimed
+    words = outcome.reply.encode(errors="replace")
+    return letter.composed.key.seal(words, place("reply", claimed.tenant_id, claimed.id))
+
+
+def _bounced(letter: Letter, closed: Closed) -> Bounced | None:
+    claimed, consequence = letter.composed.claimed, consequence_of(closed.outcome, closed.end)
+    if consequence is None or claimed.address_id is None:
+        return None
+    masked = mask(claimed.channel, letter.composed.email.envelope_to[0])
+    return Bounced(address_id=claimed.address_id, masked=masked, consequence=consequence)

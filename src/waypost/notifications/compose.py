@@ -3,7 +3,6 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from email.utils import format_datetime
 from typing import Final
 from uuid import UUID
@@ -16,13 +15,13 @@ from waypost.delivery.ports import ComposeAnswer, Composed, ComposedForInbox, Po
 from waypost.kernel.address import split_mailbox
 from waypost.kernel.clock import Clock
 from waypost.kernel.jsontypes import JsonValue
-from waypost.kernel.vault import DataKey, Keyring, SealBroken, TenantKey, place
-from waypost.kernel.vocabulary import Channel, TenantMode
+from waypost.kernel.vault import DataKey, Keyring, SealBroken, place
+from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Work
-from waypost.mailbox.return_path import Writer as ReturnPaths
 from waypost.notifications.compose_inapp import inbox_copy
-from waypost.notifications.instruments import Instruments, Tracked
-from waypost.notifications.links import Header, Links, LinksOfKind
+from waypost.notifications.instruments import Instruments
+from waypost.notifications.kinds import House, Kind
+from waypost.notifications.links import Header, Links
 from waypost.notifications.model import Payload
 from waypost.notifications.outgoing import PLAIN, Outgoing, Voice
 from waypost.notifications.sender import SenderIdentity
@@ -41,43 +40,10 @@ _payload_decoder = msgspec.msgpack.Decoder(Payload)
 _secrets_decoder = msgspec.msgpack.Decoder(dict[str, JsonValue])
 
 
-@dataclass(frozen=True, slots=True)
-class _House:
-    """What is kept of a tenant: neither key nor mode ever changes."""
-
-    key: TenantKey
-    mode: TenantMode
-
-
-class _Kind(msgspec.Struct):
-    """What messages have in common that differ only in whom they are for. Neighbours in a batch mostly are of one kind,
-    so what can be known of a kind is found out once."""
-
-    like: Claimed
-    house: _House
-    wording: Wording
-    links: LinksOfKind | None
-    tracked: dict[int, Tracked | None] = {}
-    """By what is noticed of readers."""
-    return_paths: dict[tuple[str | None, bool], ReturnPaths] = {}
-    """By domain, and whether an account sends."""
-
-    def takes_in(self, one: Claimed) -> bool:
-        like = self.like
-        return (
-            one.version_id == like.version_id
-            and one.tenant_id == like.tenant_id
-            and one.locale == like.locale
-            and one.topic == like.topic
-            and one.category is like.category
-            and one.channel is like.channel
-        )
-
-
 class _Opened(msgspec.Struct, frozen=True):
     claimed: Claimed
     key: DataKey
-    kind: _Kind
+    kind: Kind
     payload: Payload
     job: RenderJob
     voice: Voice
@@ -114,7 +80,7 @@ class MailComposer:
         self._tails = tails
         self._clock = clock
         self._contents: OrderedDict[tuple[str, UUID, str | None], Wording] = OrderedDict()
-        self._houses: OrderedDict[str, _House] = OrderedDict()
+        self._houses: OrderedDict[str, House] = OrderedDict()
 
     async def compose(self, claimed: Sequence[Claimed]) -> Sequence[ComposeAnswer]:
         await self._fetch_missing(claimed)
@@ -153,7 +119,7 @@ class MailComposer:
                 tenant = await self._tenants.find(tx, tenant_id)
                 if tenant is None:
                     continue
-                self._houses[tenant_id] = _House(await self._keyring.of(tx), tenant.mode)
+                self._houses[tenant_id] = House(await self._keyring.of(tx), tenant.mode)
                 for (version_id, locale), wording in (await self._versions.load(tx, list(frozen))).items():
                     self._contents[tenant_id, version_id, locale] = wording
         # The batch at hand is never evicted: it is the newest.
@@ -165,7 +131,7 @@ class MailComposer:
     def _open_all(self, claimed: Sequence[Claimed]) -> list[_Opened | Withheld | Postponed]:
         date = format_datetime(self._clock.now())
         opened: list[_Opened | Withheld | Postponed] = []
-        kind: _Kind | None = None
+        kind: Kind | None = None
         for one in claimed:
             if kind is None or not kind.takes_in(one):
                 kind = self._kind_of(one)
@@ -175,14 +141,14 @@ class MailComposer:
                 opened.append(_NO_CONTENT if kind is None else self._open(one, one.data_key, kind, date))
         return opened
 
-    def _kind_of(self, one: Claimed) -> _Kind | None:
+    def _kind_of(self, one: Claimed) -> Kind | None:
         wording = self._contents.get((one.tenant_id, one.version_id, one.locale))
         house = self._houses.get(one.tenant_id)
         if wording is None or house is None:
             return None
-        return _Kind(one, house, wording, self._links.of_kind(one, wording.mentioned, house.key))
+        return Kind(one, house, wording, self._links.of_kind(one, wording.mentioned, house.key))
 
-    def _open(self, one: Claimed, wrapped: bytes, kind: _Kind, date: str) -> _Opened | Withheld:
+    def _open(self, one: Claimed, wrapped: bytes, kind: Kind, date: str) -> _Opened | Withheld:
         house, wording = kind.house, kind.wording
         try:
             key = house.key.unwrap(wrapped, place("data_key", one.tenant_id, one.recipient_id))
@@ -202,7 +168,7 @@ class MailComposer:
         if one.channel is not Channel.INAPP:
             content = wording.content
             if payload.tracks and content.html is not None:
-                tracked = self._tracked(kind, payload.tracks)
+                tracked = kind.tracked_by(self._instruments, payload.tracks)
                 if tracked is not None:
                     tracked.mark(one.id, context)
                     instrument = tracked.instrument
@@ -225,22 +191,6 @@ class MailComposer:
             instrument=instrument,
         )
         return _Opened(one, key, kind, payload, job, voice, luggage)
-
-    def _tracked(self, kind: _Kind, tracks: int) -> Tracked | None:
-        if tracks not in kind.tracked:
-            kind.tracked[tracks] = self._instruments.of(kind.like, tracks, kind.house.key)
-        return kind.tracked[tracks]
-
-    def _return_path(self, opened: _Opened) -> str:
-        kind, claimed = opened.kind, opened.claimed
-        way_out = (opened.voice.return_domain, claimed.way is not None)
-        paths = kind.return_paths.get(way_out)
-        if paths is None:
-            house = kind.house
-            paths = kind.return_paths[way_out] = self._identity.return_paths(
-                claimed.tenant_id, house.mode, house.key, way_out[0], has_account=way_out[1]
-            )
-        return paths(claimed.id)
 
     async def _signed(
         self,
@@ -273,7 +223,7 @@ class MailComposer:
                 mailbox.address.text for text in (*payload.cc, *payload.bcc) if (mailbox := split_mailbox(text))
             )
         email = OutgoingEmail(
-            self._return_path(opened),
+            opened.kind.return_path(self._identity, opened.claimed, opened.voice.return_domain),
             recipients,
             message,
             wire_safe=True,
