@@ -7,7 +7,7 @@ from litestar import Request
 from litestar.datastructures import State
 
 from waypost.console.visit import Fields
-from waypost.kernel.errors import Forbidden, MalformedRequest
+from waypost.kernel.errors import Conflict, Forbidden, MalformedRequest, Refused
 from waypost.settings import Settings
 
 AnyRequest = Request[None, None, State]
@@ -47,3 +47,9 @@ def check_origin(request: AnyRequest, settings: Settings) -> None:
         same = urlsplit(origin).scheme in ("http", "https") and urlsplit(origin).netloc in ours
     if not same:
         raise Forbidden("This form was sent from another site.", code="foreign_form")
+
+
+def by_field(refusal: Refused | Conflict, otherwise: str) -> dict[str, str]:
+    """What is wrong, by the field it is about; the whole of it at one field where none is named."""
+    found = {error.pointer.split("/")[1]: error.message for error in getattr(refusal, "errors", ())}
+    return found or {otherwise: refusal.detail}

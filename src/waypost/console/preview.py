@@ -9,6 +9,9 @@ untrusted HTML is parsed nowhere in this process; an attribute's name cannot be 
 import re
 from typing import Final
 
+from waypost.console.visit import Document
+from waypost.templates.ports import RenderedParts
+
 POLICY: Final = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 HEADERS: Final = {
     "content-security-policy": POLICY,
@@ -30,3 +33,10 @@ _HEAD: Final = (
 
 def inert_html(html: str) -> bytes:
     return (_HEAD + _TARGETS.sub(r"data-inert-\g<0>", html)).encode("utf-8", "replace")
+
+
+def document_of(parts: RenderedParts) -> Document:
+    """What somebody would get, or its text where it has no HTML."""
+    if parts.html is None:
+        return Document(body=(parts.json or parts.text).encode(), media_type="text/plain; charset=utf-8")
+    return Document(body=inert_html(parts.html))

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from waypost.console.sender_forms import account_form, read_account, troubles_of
+from waypost.console.forms import by_field
+from waypost.console.sender_forms import account_form, read_account
 from waypost.console.visit import Page, Redirect, Shown, View, Visit, page
 from waypost.kernel import ids
 from waypost.kernel.errors import Conflict, Refused
@@ -49,7 +50,7 @@ async def create_sender(visit: Visit) -> Shown:
             made = await visit.app.senders.accounts.create(visit.tx, visit.scope, fields, visit.given("secret") or None)
             return Redirect(to=f"/senders/{ids.show('acc', made.account.id)}")
         except (Refused, Conflict) as refusal:
-            trouble = troubles_of(refusal)
+            trouble = by_field(refusal, "name")
     return account_form(fields, trouble, account_id=None, visit=visit)
 
 
@@ -77,7 +78,7 @@ async def change_sender(visit: Visit) -> Shown:
             )
             return _back(visit)
         except (Refused, Conflict) as refusal:
-            trouble = troubles_of(refusal)
+            trouble = by_field(refusal, "name")
     return account_form(replace(before, **changes), trouble, account_id=ids.show("acc", account_id), visit=visit)
 
 

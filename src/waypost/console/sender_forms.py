@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from waypost.console.visit import View, Visit
-from waypost.kernel.errors import Conflict, Refused
 from waypost.kernel.vocabulary import CATEGORIES
 from waypost.senders.connection import AccountKind, AuthMode, TlsMode
 from waypost.senders.fields import AccountChanges, AccountFields
@@ -51,11 +50,6 @@ def read_account(visit: Visit, before: AccountFields) -> tuple[AccountChanges, d
     if before.kind is AccountKind.GMAIL:
         changes |= {"host": "", "username": "", "port": 0, "auth": AuthMode.NONE}
     return changes, trouble
-
-
-def troubles_of(refusal: Refused | Conflict) -> dict[str, str]:
-    found = {error.pointer.split("/")[1]: error.message for error in getattr(refusal, "errors", ())}
-    return found or {"name": refusal.detail}
 
 
 def account_form(

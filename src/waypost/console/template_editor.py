@@ -71,10 +71,7 @@ async def preview_template_draft(visit: Visit) -> Shown:
     except Refused as refusal:
         words = "\n".join(error.message for error in refusal.errors) or refusal.detail
         return Document(body=words.encode(), media_type="text/plain; charset=utf-8")
-    parts = shown.parts
-    if parts.html is None:
-        return Document(body=(parts.json or parts.text).encode(), media_type="text/plain; charset=utf-8")
-    return Document(body=preview.inert_html(parts.html))
+    return preview.document_of(shown.parts)
 
 
 @page("POST", f"{_PATH}/check", Permission.TEMPLATES_READ)

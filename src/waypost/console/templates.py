@@ -112,10 +112,7 @@ async def template_version_preview(visit: Visit) -> Shown:
     except Refused as refusal:
         words = f"It cannot be shown without sample variables.\n\n{refusal.detail}"
         return Document(body=words.encode(), media_type="text/plain; charset=utf-8")
-    parts = shown.parts
-    if parts.html is None:
-        return Document(body=(parts.json or parts.text).encode(), media_type="text/plain; charset=utf-8")
-    return Document(body=preview.inert_html(parts.html))
+    return preview.document_of(shown.parts)
 
 
 @page("POST", f"{_ONE}/publish", Permission.TEMPLATES_WRITE)

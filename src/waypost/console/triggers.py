@@ -4,6 +4,7 @@ from typing import Final
 
 import msgspec
 
+from waypost.console.forms import by_field
 from waypost.console.trigger_words import deeds
 from waypost.console.visit import Page, Redirect, Shown, View, Visit, page
 from waypost.kernel import ids
@@ -51,8 +52,7 @@ async def create_trigger(visit: Visit) -> Shown:
             visit.tx, visit.scope, msgspec.convert(spec, TriggerSpec), key=None
         )
     except (Refused, Conflict) as refusal:
-        trouble = {error.pointer.split("/")[1]: error.message for error in getattr(refusal, "errors", ())}
-        return _form(given | {"channel": chosen}, trouble or {"event_type": refusal.detail})
+        return _form(given | {"channel": chosen}, by_field(refusal, "event_type"))
     return Redirect(to=f"/triggers/{ids.show('trg', made.id)}")
 
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from waypost.console.forms import by_field
 from waypost.console.moments import read_moment
 from waypost.console.visit import Page, Redirect, Shown, View, Visit, page
 from waypost.kernel import ids
@@ -37,8 +38,7 @@ async def create_webhook(visit: Visit) -> Shown:
             visit.tx, visit.scope, url=url, events=events, description=description
         )
     except (Refused, Conflict) as refusal:
-        trouble = {error.pointer.split("/")[1]: error.message for error in getattr(refusal, "errors", ())}
-        return _form(url=url, description=description, events=events, trouble=trouble or {"url": refusal.detail})
+        return _form(url=url, description=description, events=events, trouble=by_field(refusal, "url"))
     return _secret(made.endpoint.id, made.secret, "Here is the endpoint's secret")
 
 
