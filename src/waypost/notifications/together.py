@@ -27,8 +27,6 @@ _MOST_RECIPIENTS: Final = 10
 _PACE_SECONDS: Final = 0.008
 """Between one group and the next, where somebody waits: time enough for more to come, too little for anyone to mind."""
 _PATIENCE_SECONDS: Final = 0.03
-_PATIENCE_WITH_GROUPS_SECONDS: Final = 0.25
-"""A group waits for no lock longer than a moment: where it is slow all is slow, and more at a time would be slower."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -61,7 +59,6 @@ class _Line:
     """One tenant's calls. `turn` counts those who went; whoever has the last number is at work."""
 
     turn: int = 1
-    patience_seconds: float = _PATIENCE_SECONDS
     waiting: list[_Waiting] = field(default_factory=list[_Waiting])
     patience: asyncio.Task[None] | None = None
 
@@ -100,7 +97,7 @@ class Together:
         return await one.told
 
     async def _lose_patience(self, tenant_id: str, line: _Line, turn: int) -> None:
-        await self._clock.sleep(line.patience_seconds)
+        await self._clock.sleep(_PATIENCE_SECONDS)
         line.patience = None
         self._end(tenant_id, line, turn)
 
@@ -119,7 +116,6 @@ class Together:
             for left in line.waiting:
                 _tell(left, _Alone.ALONE)
             return
-        line.patience_seconds = _PATIENCE_WITH_GROUPS_SECONDS
         task = asyncio.create_task(self._go(tenant_id, line, line.turn, group))
         self._groups.add(task)
         task.add_done_callback(self._groups.discard)
