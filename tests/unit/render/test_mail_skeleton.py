@@ -7,7 +7,7 @@ from typing import Any
 import minijinja
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from waypost.adapters.render import wire
@@ -84,6 +84,7 @@ def rendered(source: str, part: str, context: dict[str, Any]) -> bytes:
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n").encode()
 
 
+@example("\r{# #}\n", "\r{{ name }}", "\n", "")
 @given(ANY, ANY, VALUES, VALUES)
 def test_every_message_reads_as_the_engine_renders_it(text: str, html: str, name: str, first: str) -> None:
     context = context_of(name, first)

@@ -78,6 +78,8 @@ def quoted_template(source: str) -> str | None:
 
 def literal_pieces(source: str) -> list[tuple[bool, str]] | None:
     """The source in pieces, (is it a tag, its text): literals encoded, tags as they are, comments left out."""
+    if "\r{" in source:  # could be half of a line end whose other half is what the tag prints
+        return None
     pieces = plain_pieces(with_plain_line_ends(source).removesuffix("\n"))
     return None if pieces is None else [(is_tag, text if is_tag else _literal(text)) for is_tag, text in pieces]
 
