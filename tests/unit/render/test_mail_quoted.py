@@ -96,7 +96,9 @@ def test_a_quoted_template_decodes_to_what_the_plain_one_renders(
     plain = make_environment()
     plain.add_template(part, source.replace("\r\n", "\n").replace("\r", "\n"))
     template = quoted_template(source)
-    assert template is not None
+    assert (template is None) == ("\r{" in source)
+    if template is None:
+        return
     quoter = ValueQuoter(markup=part == "html")
     fast = make_environment()
     fast.keep_trailing_newline = True
