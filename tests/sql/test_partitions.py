@@ -9,8 +9,14 @@ import asyncpg
 import pytest
 
 from waypost.adapters.postgres.partitions import MONTHS_AHEAD, ensure_partitions, stray_rows
+from waypost.adapters.postgres.work import PgWork, connection_of
+from waypost.kernel.errors import Unavailable
 from waypost.kernel.ids import first_id_at, id_at
 
+_SOMEBODY_WAITS = """
+    select exists (select from pg_locks join pg_database d on d.oid = database
+                   where not granted and d.datname = current_database())
+"""
 Connect = Callable[..., Awaitable[asyncpg.Connection]]
 NOW = datetime.now(UTC)
 PARENTS = [
@@ -149,3 +155,28 @@ async def test_a_reader_of_the_default_partition_delays_only_so_long_and_is_repo
 async def test_the_api_may_not_make_partitions(connect: Connect):
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await ensure_partitions(await connect("api"))
+
+
+async def test_a_row_whose_partition_is_made_while_it_comes_may_come_again(
+    admin: asyncpg.Connection, connect: Connect, api_work: PgWork
+):
+    """Only where nobody made partitions ahead: the row was bound for DEFAULT, which it may not enter any more."""
+    identity = id_at(NOW, uuid4().bytes[:10])
+
+    async def come() -> None:
+        async with api_work.begin("acme") as tx:
+            await connection_of(tx).execute("insert into requests values ('acme', $1, $1, '{}')", identity)
+
+    maker = await connect("worker")
+    making = maker.transaction()
+    await making.start()
+    await ensure_partitions(maker, 0)
+    coming = asyncio.create_task(come())
+    async with asyncio.timeout(60):
+        while not await admin.fetchval(_SOMEBODY_WAITS):  # noqa: ASYNC110 - the condition is elsewhere
+            await asyncio.sleep(0.01)
+    await making.commit()
+    with pytest.raises(Unavailable):
+        await coming
+    await come()
+    assert await admin.fetchval("select tableoid::regclass::text from requests") == f"requests_{NOW:%Y_%m}"

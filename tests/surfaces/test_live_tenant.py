@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.dns_peer import Zone, zone
 
+from waypost.adapters.postgres.partitions import ensure_partitions
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
 from waypost.adapters.postgres.tenants import PgKeyring, PgTenantStore
 from waypost.adapters.postgres.work import PgWork
@@ -127,11 +128,13 @@ def settings(database: Any, tmp_path: Path, zone: Zone, certificate: Path) -> Se
 
 
 @pytest.fixture
-async def app(settings: Settings, database: Any) -> AsyncIterator[App]:
+async def app(settings: Settings, database: Any, connect: Any) -> AsyncIterator[App]:
     master = open_master_key(settings.master_key_path, create=True)
     pool = await open_pool(database.api, PoolOptions(application_name="surfaces", min_size=0, max_size=1))
     await ensure_platform(PgWork(pool), PgTenantStore(), LocalVault(master), SystemClock())
     pool.terminate()
+    # As `waypost migrate` does, before anybody serves.
+    await ensure_partitions(await connect("worker"))
     async with open_app(settings) as app:
         yield app
 

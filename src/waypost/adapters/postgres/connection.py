@@ -170,4 +170,9 @@ def _is_gone(connection: Connection) -> bool:
 
 def is_busy(error: BaseException) -> bool:
     """The server gave up on the transaction: nothing of it was kept, and trying again may work."""
-    return isinstance(error, _BUSY)
+    return isinstance(error, _BUSY) or _has_moved(error)
+
+
+def _has_moved(error: BaseException) -> bool:
+    """The row was on its way into a DEFAULT partition when its own was made. Such a bound is a check without a name."""
+    return isinstance(error, asyncpg.CheckViolationError) and error.constraint_name is None
