@@ -75,9 +75,10 @@ async def _copy(house: Installation) -> float:
         dumped[table].seek(0)
     await house.admin.execute("truncate waypost.recipients cascade")
     await house.admin.execute("checkpoint")
-    # The check of a foreign key is planned once. Planned while the table is known to be empty it would read all of it
-    # for every row, for many minutes; the connections of a worker forbid that in the same way.
+    # The check of a foreign key is planned once. Planned while the table is known to be empty it would read all of it,
+    # or all of the tenant, for every row, for many minutes.
     await house.admin.execute("set enable_seqscan = off")
+    await house.admin.execute("set enable_bitmapscan = off")
     begun = time.perf_counter()
     async with house.admin.transaction():
         for table in _TABLES:
