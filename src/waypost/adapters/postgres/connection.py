@@ -175,4 +175,4 @@ def is_busy(error: BaseException) -> bool:
 
 def _has_moved(error: BaseException) -> bool:
     """The row was on its way into a DEFAULT partition when its own was made. Such a bound is a check without a name."""
-    return isinstance(error, asyncpg.CheckViolationError) and error.constraint_name is None
+    return isinstance(error, asyncpg.CheckViolationError) and getattr(error, "constraint_name", None) is None
