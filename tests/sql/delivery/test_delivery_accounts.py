@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 import pytest
+from tests.plain_account import PLAIN_ACCOUNT
 
 from waypost.adapters.postgres.audit import PgAuditStore
 from waypost.adapters.postgres.outbox import PgOutbox
@@ -21,7 +22,6 @@ from waypost.kernel.ids import mint
 from waypost.kernel.vocabulary import Category
 from waypost.notifications.reserving import SenderCapacity
 from waypost.senders.aftermath import Aftermath
-from waypost.senders.connection import AccountConnection, AccountKind
 from waypost.senders.desk import Desk
 from waypost.senders.model import Account, AccountStatus
 from waypost.senders.stopping import Stopping
@@ -94,7 +94,15 @@ class Road:
 
     async def account(self, *, tenant: str = "acme", **fields: Any) -> Account:
         now = self.office.clock.now()
-        account = replace(_PLAIN, id=mint(self.office.clock), status_at=now, created_at=now, updated_at=now, **fields)
+        account = replace(
+            PLAIN_ACCOUNT,
+            id=mint(self.office.clock),
+            display_name="Acme",
+            status_at=now,
+            created_at=now,
+            updated_at=now,
+            **fields,
+        )
         async with self.office.api_work.begin(tenant) as tx:
             assert await self.accounts.add(tx, account)
         return account
@@ -285,30 +293,6 @@ async def _has_status(office: Any, status: str) -> bool:
 
 async def _has_pace(office: Any) -> bool:
     return await office.count("sender_paces") == 1
-
-
-_PLAIN = Account(
-    id=UUID(int=0),
-    name="main",
-    display_name="Acme",
-    from_address="post@acme.example",
-    categories=None,
-    daily_limit=None,
-    batch_size=50,
-    delay_ms=0,
-    provider_limits={},
-    adaptive=False,
-    connection=AccountConnection(kind=AccountKind.SMTP, host="mail.acme.example"),
-    secret=None,
-    secret_is_reference=False,
-    status=AccountStatus.ACTIVE,
-    status_reason=None,
-    status_at=None,  # type: ignore[arg-type]
-    warmup=None,
-    version=1,
-    created_at=None,  # type: ignore[arg-type]
-    updated_at=None,  # type: ignore[arg-type]
-)
 
 
 async def test_an_operator_s_pause_of_an_account_leaves_its_messages_to_another(road: Road) -> None:

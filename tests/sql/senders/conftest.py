@@ -8,6 +8,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+from tests.plain_account import PLAIN_ACCOUNT
 
 from waypost.adapters.postgres.sender_capacity import PgSenderCapacity
 from waypost.adapters.postgres.senders import PgSenderAccounts, PgSenderBoard
@@ -15,9 +16,8 @@ from waypost.adapters.postgres.work import PgWork
 from waypost.kernel.clock import VirtualClock
 from waypost.kernel.ids import mint
 from waypost.kernel.vocabulary import Category
-from waypost.senders.connection import AccountConnection, AccountKind
 from waypost.senders.desk import Asking, Assigned, Desk, PutOff
-from waypost.senders.model import Account, AccountStatus
+from waypost.senders.model import Account
 from waypost.senders.selection import Wish
 
 NOON = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
@@ -33,7 +33,7 @@ class House:
     capacity: PgSenderCapacity = field(default_factory=PgSenderCapacity)
 
     async def account(self, name: str = "main", *, tenant: str = "acme", **fields: Any) -> Account:
-        account = replace(_PLAIN, id=mint(self.clock), name=name, **fields)
+        account = replace(PLAIN_ACCOUNT, id=mint(self.clock), name=name, **fields)
         async with self.api_work.begin(tenant) as tx:
             assert await self.accounts.add(tx, account)
         return account
@@ -75,30 +75,6 @@ class House:
             self.clock.now().date(),
         )
         return {} if row is None else dict(row)
-
-
-_PLAIN = Account(
-    id=UUID(int=0),
-    name="main",
-    display_name="",
-    from_address="post@acme.example",
-    categories=None,
-    daily_limit=None,
-    batch_size=50,
-    delay_ms=0,
-    provider_limits={},
-    adaptive=False,
-    connection=AccountConnection(kind=AccountKind.SMTP, host="mail.acme.example"),
-    secret=None,
-    secret_is_reference=False,
-    status=AccountStatus.ACTIVE,
-    status_reason=None,
-    status_at=NOON,
-    warmup=None,
-    version=1,
-    created_at=NOON,
-    updated_at=NOON,
-)
 
 
 @pytest.fixture

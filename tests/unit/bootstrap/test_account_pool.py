@@ -9,6 +9,7 @@ from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
+from tests.plain_account import PLAIN_ACCOUNT
 
 from waypost.bootstrap import account_pool
 from waypost.bootstrap.account_pool import GRACE, AccountPool
@@ -17,8 +18,8 @@ from waypost.channels.ports import Wire
 from waypost.kernel.clock import VirtualClock
 from waypost.kernel.errors import Refused
 from waypost.kernel.vault import SealBroken
-from waypost.senders.connection import AccountConnection, AccountKind
-from waypost.senders.model import Account, AccountStatus
+from waypost.senders.connection import AccountConnection
+from waypost.senders.model import Account
 
 NOON = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 MAIL = OutgoingEmail("a@acme.example", ("b@example.org",), b"hello")
@@ -90,7 +91,7 @@ class World:
         raise LookupError
 
     def add(self, **fields: Any) -> Account:
-        account = replace(_PLAIN, id=uuid4(), **fields)
+        account = replace(PLAIN_ACCOUNT, **{"id": uuid4(), "secret": b"sealed"} | fields)
         self.accounts[account.id] = account
         return account
 
@@ -181,27 +182,3 @@ async def test_the_end_closes_everything(world: World) -> None:
     await pool.sender("acme", account.id, 2)
     await pool.close()
     assert [line.is_closed for line in world.lines] == [True, True]
-
-
-_PLAIN = Account(
-    id=UUID(int=0),
-    name="main",
-    display_name="",
-    from_address="post@acme.example",
-    categories=None,
-    daily_limit=None,
-    batch_size=50,
-    delay_ms=0,
-    provider_limits={},
-    adaptive=False,
-    connection=AccountConnection(kind=AccountKind.SMTP, host="mail.acme.example"),
-    secret=b"sealed",
-    secret_is_reference=False,
-    status=AccountStatus.ACTIVE,
-    status_reason=None,
-    status_at=NOON,
-    warmup=None,
-    version=1,
-    created_at=NOON,
-    updated_at=NOON,
-)
