@@ -1,101 +1,25 @@
 """Pauses on a real database: what the claim passes over, what is put aside, and that all of it comes back."""
 
-import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import msgspec
 import pytest
+from tests.pause_desk import Desk, desk, make_batch, scope_of
 
 from waypost.adapters.postgres import pauses as pauses_adapter
-from waypost.adapters.postgres.audit import PgAuditStore
-from waypost.adapters.postgres.line import Line
-from waypost.adapters.postgres.pauses import PgHolds, PgPauseBoard, PgPauses
-from waypost.adapters.postgres.pool import PoolOptions
-from waypost.channels.model import Outcome, OutcomeKind, OutgoingEmail
-from waypost.channels.ports import Wire, Withdrawn
-from waypost.delivery.holding import Holding
-from waypost.delivery.model import Claimed, State, Way
-from waypost.delivery.pause_book import PauseBook, Stop
-from waypost.delivery.pause_model import Pause, PauseScope
-from waypost.delivery.pauses import Pauses
-from waypost.delivery.ports import Composed
+from waypost.adapters.postgres.pauses import PgHolds
+from waypost.delivery.model import State, Way
+from waypost.delivery.pause_book import Stop
+from waypost.delivery.pause_model import PauseScope
 from waypost.delivery.rules import give_back, hold_back
 from waypost.kernel.errors import Forbidden, NotFound, Refused
 from waypost.kernel.ids import mint, show
-from waypost.kernel.tenancy import PLATFORM, Permission, Scope
-from waypost.kernel.vocabulary import Category, Priority, TenantMode
-from waypost.tenants.audit import Audit
+from waypost.kernel.tenancy import PLATFORM
+from waypost.kernel.vocabulary import Category, Priority
 
-SENT = Outcome(kind=OutcomeKind.ACCEPTED)
-
-
-def scope_of(tenant_id: str, key_tenant: str | None = None) -> Scope:
-    return Scope(
-        tenant_id=tenant_id,
-        mode=TenantMode.LIVE,
-        key_id=uuid4(),
-        key_tenant=key_tenant or tenant_id,
-        permissions=frozenset(Permission),
-        request_id="req",
-    )
-
-
-@dataclass
-class Desk:
-    office: Any
-    line: Line
-
-    def __post_init__(self) -> None:
-        self.pauses = Pauses(
-            store=PgPauses(ring=lambda: None),
-            audit=Audit(PgAuditStore(), self.office.clock),
-            clock=self.office.clock,
-        )
-        self.holding = Holding(PgHolds(self.line, self.office.clock))
-        self.book = PauseBook(board=PgPauseBoard(self.line), clock=self.office.clock)
-
-    async def pause(self, kind: PauseScope, subject: str | None = None, *, scope: Scope | None = None) -> Pause:
-        scope = scope or scope_of("acme")
-        async with self.office.api_work.begin(scope.tenant_id) as tx:
-            return await self.pauses.pause(tx, scope, kind=kind, subject=subject)
-
-    async def resume(self, pause: Pause, *, scope: Scope | None = None, tenant: str | None = None) -> None:
-        scope = scope or scope_of("acme")
-        async with self.office.api_work.begin(scope.tenant_id) as tx:
-            await self.pauses.resume(tx, scope, pause.id, tenant)
-
-    async def held(self) -> int:
-        return await self.office.count("queue", "priority >= 8")
-
-
-@pytest.fixture
-async def desk(office: Any) -> Any:
-    line = Line(office.worker_dsn, PoolOptions(application_name="pauses", index_plans=True))
-    yield Desk(office, line)
-    await line.close()
-
-
-async def make_batch(office: Any, ids: Sequence[UUID], tenant: str = "acme") -> UUID:
-    """As expansion leaves it: each message has its place in the batch."""
-    batch_id = mint(office.clock)
-    await office.admin.execute(
-        "insert into dispatch_batches (tenant_id, id, state, audience, message, created_at)"
-        " values ($1, $2, 'running', '{}', '', now())",
-        tenant,
-        batch_id,
-    )
-    await office.admin.execute(
-        "insert into notification_dedupe (tenant_id, dedupe_key, recipient_id, channel, notification_id)"
-        " select tenant_id, $3, recipient_id, channel, id from notifications where tenant_id = $1 and id = any ($2)",
-        tenant,
-        list(ids),
-        f"brd:{batch_id.hex}",
-    )
-    return batch_id
+__all__ = ["desk"]
 
 
 @pytest.mark.parametrize(("kind", "subject"), [(PauseScope.TENANT, None), (PauseScope.CHANNEL, "email")])
@@ -195,99 +119,6 @@ async def test_many_are_held_and_brought_back_in_bounded_steps(office: Any, desk
     await desk.holding.work_off()
     assert (await desk.held(), await office.count("pauses")) == (0, 0)
     assert len((await worker.claim())[1]) == 200
-
-
-@dataclass
-class Vendor:
-    """Sends one after the other; `after` is called before each goes on the wire."""
-
-    before: Any = None
-    sent: list[bytes] = field(default_factory=list[bytes])
-
-    async def send(self, messages: Sequence[OutgoingEmail], wire: Wire) -> Sequence[Outcome]:
-        outcomes: list[Outcome] = []
-        for index, message in enumerate(messages):
-            if self.before is not None:
-                await self.before(len(self.sent))
-            try:
-                wire.going(index)
-            except Withdrawn:
-                gone = Outcome(kind=OutcomeKind.UNREACHABLE)
-                return outcomes + [gone] * (len(messages) - len(outcomes))
-            self.sent.append(message.data)
-            wire.answered(index, SENT)
-            outcomes.append(SENT)
-        return outcomes
-
-    async def close(self) -> None: ...
-
-
-async def test_what_comes_later_is_claimed_once_and_then_held(office: Any, desk: Desk) -> None:
-    await desk.pause(PauseScope.CATEGORY, "marketing")
-    worker, vendor = await office.worker(), Vendor()
-    await desk.book.read()
-    ids = await office.submit(3, category=Category.MARKETING)
-    async with office.running(worker.dispatcher(office, vendor, pauses=desk.book)):
-        await office.until(lambda: _is(desk.held, 3))
-    assert vendor.sent == []
-    assert await office.count("attempts") == 0
-    assert (await worker.claim())[1] == []
-    assert set((await office.states(ids)).values()) == {State.QUEUED}
-
-
-async def test_what_was_claimed_before_the_pause_is_not_sent_after_it(office: Any, desk: Desk) -> None:
-    """In the middle of a batch: the third message has not begun when the tenant is paused."""
-    ids = await office.submit(5)
-    kept: list[Pause] = []
-
-    async def before(sent: int) -> None:
-        if sent == 2 and not kept:
-            kept.append(await desk.pause(PauseScope.TENANT))
-            await desk.book.read()
-
-    worker, vendor = await office.worker(), Vendor(before)
-    async with office.running(worker.dispatcher(office, vendor, pauses=desk.book)):
-        await office.until(lambda: _is(lambda: office.count("queue"), 3))
-    assert len(vendor.sent) == 2
-    states = sorted((await office.states(ids)).values())
-    assert states == [State.QUEUED] * 3 + [State.DISPATCHED] * 2
-    await desk.resume(kept[0])
-    await desk.book.read()
-    worker = await office.worker()
-    async with office.running(worker.dispatcher(office, vendor, pauses=desk.book)):
-        await office.until(lambda: _is(lambda: office.count("queue"), 0))
-    assert sorted(vendor.sent) == sorted(one.bytes for one in ids)
-
-
-async def test_a_pause_of_a_broadcast_reaches_a_batch_that_is_being_composed(
-    office: Any, desk: Desk, plain_composer: Any
-) -> None:
-    ids = await office.submit(4)
-    batch = await make_batch(office, ids[:2])
-
-    class Composer:
-        async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed]:
-            await desk.pause(PauseScope.BROADCAST, show("dbt", batch))
-            await desk.book.read()
-            return await plain_composer.compose(claimed)
-
-    worker, vendor = await office.worker(), Vendor()
-    async with office.running(worker.dispatcher(office, vendor, pauses=desk.book, composer=Composer())):
-        await office.until(lambda: _is(desk.held, 2))
-    assert sorted(vendor.sent) == sorted(one.bytes for one in ids[2:])
-
-
-async def test_rows_held_for_a_pause_that_has_ended_meanwhile_go_back_to_their_lane(office: Any, desk: Desk) -> None:
-    """The worker's book was a moment too old: nothing is left where nobody looks."""
-    pause = await desk.pause(PauseScope.CATEGORY, "marketing")
-    await desk.book.read()
-    [one] = await office.submit(1, category=Category.MARKETING)
-    worker = await office.worker()
-    batch_id, [claimed] = await worker.claim()
-    await desk.resume(pause)
-    await worker.settler.settle(batch_id, [hold_back(claimed, office.clock.now(), Stop.ROW)])
-    assert await desk.held() == 0
-    assert [again.id for again in (await worker.claim())[1]] == [one]
 
 
 async def test_what_only_a_paused_account_could_send_waits_for_it(office: Any, desk: Desk) -> None:
@@ -448,8 +279,3 @@ async def test_what_cannot_be_paused_is_refused(office: Any, desk: Desk) -> None
     assert twice[0].id == twice[1].id
     with pytest.raises(NotFound):
         await desk.resume(twice[0], scope=scope_of("other"))
-
-
-async def _is(count: Any, wanted: int) -> bool:
-    await asyncio.sleep(0)
-    return await count() == wanted
