@@ -1,4 +1,4 @@
--- revision: 2
+-- revision: 3
 -- What pauses do to the queue, and how dead letters go back into it, by whoever calls (SECURITY INVOKER), under row level
 -- security. Applied again whenever this file changes.
 --
@@ -75,6 +75,36 @@ begin
 end
 $$;
 
+-- These rows of the queue, which the caller has locked, are due now: those that were held are in their lanes again, and the
+-- lanes are awake.
+create or replace function waypost.make_due(p_ids uuid[]) returns void
+language plpgsql
+set search_path = waypost, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_tenant text := current_setting('app.tenant_id'); v_now timestamptz; lane record;
+begin
+    for lane in
+        select q.channel, (q.priority % 8)::smallint as priority from queue q
+        where q.tenant_id = v_tenant and q.id = any (p_ids) group by 1, 2 order by 1, 2
+    loop
+        perform pg_advisory_xact_lock_shared(lane_lock(v_tenant, lane.channel, lane.priority));
+    end loop;
+    v_now := clock_timestamp();
+    for lane in
+        with called as (
+            update queue q set priority = q.priority % 8, due = v_now
+            where q.tenant_id = v_tenant and q.id = any (p_ids) returning q.channel, q.priority
+        )
+        select c.channel, c.priority from called c group by c.channel, c.priority order by c.channel, c.priority
+    loop
+        perform wake_lane(lane.channel, lane.priority, v_now);
+    end loop;
+end
+$$;
+
 -- Brings held rows that no pause holds any more back to their lanes: a walk through the tenant's queue by id, of which
 -- this is one step. Answers where the next begins, null at the end.
 create or replace function waypost.bring_back(p_place uuid, p_at_most integer) returns uuid
@@ -84,7 +114,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-    v_tenant text := current_setting('app.tenant_id'); v_walked uuid[]; v_ids uuid[]; v_now timestamptz; lane record;
+    v_tenant text := current_setting('app.tenant_id'); v_walked uuid[]; v_ids uuid[];
 begin
     v_walked := array(select q.id from queue q where q.tenant_id = v_tenant and q.id >= p_place order by q.id limit p_at_most);
     v_ids := array(
@@ -93,22 +123,7 @@ begin
     if cardinality(v_ids) > 0 then
         v_ids := array(select u.id from unnest(v_ids) as u (id) where u.id <> all (held_ids(v_ids)));
     end if;
-    for lane in
-        select q.channel, (q.priority - 8)::smallint as priority from queue q
-        where q.tenant_id = v_tenant and q.id = any (v_ids) group by q.channel, q.priority order by q.channel, q.priority
-    loop
-        perform pg_advisory_xact_lock_shared(lane_lock(v_tenant, lane.channel, lane.priority));
-    end loop;
-    v_now := clock_timestamp();
-    for lane in
-        with back as (
-            update queue q set priority = q.priority - 8, due = v_now
-            where q.tenant_id = v_tenant and q.id = any (v_ids) returning q.channel, q.priority
-        )
-        select b.channel, b.priority from back b group by b.channel, b.priority order by b.channel, b.priority
-    loop
-        perform wake_lane(lane.channel, lane.priority, v_now);
-    end loop;
+    perform make_due(v_ids);
     return case when cardinality(v_walked) = p_at_most then v_walked[p_at_most] end;
 end
 $$;
@@ -124,7 +139,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-    v_tenant text := current_setting('app.tenant_id'); v_walked uuid[]; v_ids uuid[]; v_now timestamptz; lane record;
+    v_tenant text := current_setting('app.tenant_id'); v_walked uuid[]; v_ids uuid[];
     -- Only workers write down how fast providers are written to, so only they call up what waits for that.
     v_is_worker boolean := has_column_privilege('waypost.sender_paces', 'plan_at', 'update');
 begin
@@ -159,22 +174,7 @@ begin
                  and (said.reason = any ('{sender_limit,sender_pace,sender_paused}'::text[])
                       or said.reason = 'provider_pace' and v_is_worker)
             else tried.outcome = 4 and tried.account_id = p_account end);
-    for lane in
-        select q.channel, q.priority from queue q
-        where q.tenant_id = v_tenant and q.id = any (v_ids) group by q.channel, q.priority order by q.channel, q.priority
-    loop
-        perform pg_advisory_xact_lock_shared(lane_lock(v_tenant, lane.channel, lane.priority));
-    end loop;
-    v_now := clock_timestamp();
-    for lane in
-        with called as (
-            update queue q set due = v_now
-            where q.tenant_id = v_tenant and q.id = any (v_ids) returning q.channel, q.priority
-        )
-        select c.channel, c.priority from called c group by c.channel, c.priority order by c.channel, c.priority
-    loop
-        perform wake_lane(lane.channel, lane.priority, v_now);
-    end loop;
+    perform make_due(v_ids);
     return case when cardinality(v_walked) = p_at_most then v_walked[p_at_most] end;
 end
 $$;
@@ -308,8 +308,8 @@ begin
 end
 $$;
 
-revoke execute on function waypost.held_ids, waypost.hold, waypost.bring_back, waypost.call_up,
+revoke execute on function waypost.held_ids, waypost.hold, waypost.make_due, waypost.bring_back, waypost.call_up,
     waypost.pause_step, waypost.mark_paused_lanes, waypost.redrive from public;
-grant execute on function waypost.held_ids, waypost.bring_back, waypost.call_up, waypost.pause_step,
+grant execute on function waypost.held_ids, waypost.make_due, waypost.bring_back, waypost.call_up, waypost.pause_step,
     waypost.mark_paused_lanes, waypost.redrive to waypost_api, waypost_worker;
 grant execute on function waypost.hold to waypost_worker;
