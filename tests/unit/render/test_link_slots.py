@@ -60,7 +60,7 @@ def bodies(html: str, context: dict[str, Any] | None = None, **said: Any) -> tup
 
 
 def tracked(html: str, context: dict[str, Any] | None = None, **said: Any) -> str:
-    return bodies(html, context, **said)[0].removesuffix("\n")
+    return bodies(html, context, **said)[0]
 
 
 class Reader(HTMLParser):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from waypost.adapters.render import wire
 from waypost.adapters.render.engine import JinjaDialect, make_environment
 from waypost.adapters.render.errand import ComposeMail
+from waypost.adapters.render.frames import Frames
 from waypost.adapters.render.limits import RenderLimits
 from waypost.adapters.render.mail_compose import compile_mail
 from waypost.adapters.render.refusal import RenderRefused
@@ -134,7 +135,7 @@ def test_the_skeleton_travels_once_and_is_good_for_its_slot_only() -> None:
     rendition = Rendition(parts, RenderLimits())
     answers = [rendition.say({"name": name}, None, None, HEAD) for name in ("Ada", "Björn", "a.b")]
     assert [isinstance(one, wire.Said) and one.skeleton is not None for one in answers] == [True, False, False]
-    frames: dict[int, Frame] = {}
+    frames = Frames()
     errand = ComposeMail()
     read = [bytes(wire.part([one])[wire.LENGTH_BYTES + 1 :]) for one in answers]
     first = errand.read_part(memoryview(read[0]), [4], frames)
@@ -155,7 +156,7 @@ def test_what_could_end_early_or_does_not_fit_is_no_message(said: bytes) -> None
     with pytest.raises(Untrue):
         Frame(SKELETON).filled(said)
     parts = memoryview(bytes(wire.part([wire.Said(said, SKELETON), b"a\r\n.\r\nb\r\n", b"a\r\n"])[5:]))
-    failed, unsafe, fine = ComposeMail().read_part(parts, [0, 0, 0], {})
+    failed, unsafe, fine = ComposeMail().read_part(parts, [0, 0, 0], Frames())
     assert isinstance(failed, RenderFailure)
     assert isinstance(unsafe, RenderFailure)
     assert fine == b"a\r\n"

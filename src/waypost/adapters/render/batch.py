@@ -94,7 +94,7 @@ class Batch(Generic[Result]):
                 return None
             child.shelf.commit(plan)
             for slot in plan.forget:
-                child.frames.pop(slot, None)
+                child.frames.forget(slot)
             results: list[Result | RenderFailure] = []
 
             def take(part: memoryview) -> None:

@@ -31,7 +31,7 @@ _OBJECTS_BETWEEN_LOOKS: Final = 50_000
 """Contexts are trees: the collector finds nothing in them."""
 
 _Job = TypeVar("_Job")
-_Result = TypeVar("_Result", RenderedParts, wire.Said | bytes)
+_Result = TypeVar("_Result", wire.Told | RenderedParts, wire.Said | bytes)
 
 
 class _Pipe:
@@ -48,7 +48,7 @@ class _Pipe:
     def send(self, reply: wire.Reply) -> None:
         self._socket.sendall(wire.frame(reply))
 
-    def send_ahead(self, results: Sequence[RenderedParts | wire.Said | bytes | wire.Failed]) -> None:
+    def send_ahead(self, results: Sequence[RenderedParts | wire.Told | wire.Said | bytes | wire.Failed]) -> None:
         self._socket.sendall(wire.part(results))
 
     def wish(self, name: str) -> bytes | None:
@@ -84,7 +84,7 @@ class _Workshop:
         limits: RenderLimits,
         budget: CpuBudget,
         speech: Speech,
-        send_ahead: Callable[[Sequence[RenderedParts | wire.Said | bytes | wire.Failed]], None],
+        send_ahead: Callable[[Sequence[RenderedParts | wire.Told | wire.Said | bytes | wire.Failed]], None],
     ) -> None:
         self._limits = limits
         self._send_ahead = send_ahead
@@ -99,7 +99,7 @@ class _Workshop:
         match ask:
             case wire.RenderAsk():
                 self._stock(ask.forget, ask.learn)
-                rendered = self._work(ask.jobs, self._render, size_of)
+                rendered = self._work(ask.jobs, self._render, _size)
                 return wire.RenderReply(self._end_batch(), rendered)
             case wire.ComposeAsk():
                 self._stock(ask.forget, ask.learn)
@@ -151,8 +151,8 @@ class _Workshop:
         for lesson in learn:
             self._renditions[lesson.slot] = Rendition(lesson.content, self._limits, self._speech, lesson.instrument)
 
-    def _render(self, job: wire.RenderItem) -> RenderedParts:
-        return self._renditions[job[0]].render(job[1], job[2], job[3])
+    def _render(self, job: wire.RenderItem) -> wire.Told | RenderedParts:
+        return self._renditions[job[0]].tell(job[1], job[2], job[3])
 
     def _compose(self, job: wire.ComposeItem) -> wire.Said | bytes:
         return self._renditions[job[0]].say(job[1], job[2], job[3], job[4])
@@ -181,6 +181,10 @@ class _Workshop:
                 break
         self._items_done += len(results)
         return results
+
+
+def _size(parts: wire.Told | RenderedParts) -> int:
+    return size_of(parts) if isinstance(parts, RenderedParts) else len(parts.subject) + sum(map(len, parts.values))
 
 
 def _length(message: wire.Said | bytes) -> int:

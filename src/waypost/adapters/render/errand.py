@@ -6,20 +6,19 @@ from typing import Final, Protocol, TypeVar
 import msgspec
 
 from waypost.adapters.render import wire
+from waypost.adapters.render.frames import Frames
+from waypost.adapters.render.sheet import FillableSheet
 from waypost.adapters.render.shelf import Plan
 from waypost.adapters.render.skeleton import Frame, Untrue
 from waypost.channels.rules import is_wire_safe
 from waypost.templates.ports import RenderedParts, RenderFailure, RenderJob
 
 Result = TypeVar("Result", covariant=True)
-Frames = dict[int, Frame]
-"""Of one child, by slot."""
-
 _UNTRUE: Final = RenderFailure(code="render_failed", message="What was rendered is no message.")
 
 _render_decoder: Final = msgspec.msgpack.Decoder(wire.RenderReply)
 _compose_decoder: Final = msgspec.msgpack.Decoder(wire.ComposeReply)
-_rendered_decoder: Final = msgspec.msgpack.Decoder(list[RenderedParts | wire.Failed])
+_rendered_decoder: Final = msgspec.msgpack.Decoder(list[RenderedParts | wire.Told | wire.Failed])
 _composed_decoder: Final = msgspec.msgpack.Decoder(list[bytes | wire.Said | wire.Failed])
 
 
@@ -45,13 +44,13 @@ class RenderParts:
     def read_part(
         self, part: memoryview, slots: Sequence[int], frames: Frames
     ) -> Sequence[RenderedParts | RenderFailure]:
-        return [_failure(each) if isinstance(each, wire.Failed) else each for each in _rendered_decoder.decode(part)]
+        return _parts(_rendered_decoder.decode(part), slots, frames)
 
     def read(
         self, reply: memoryview, slots: Sequence[int], frames: Frames
     ) -> tuple[wire.Toll, Sequence[RenderedParts | RenderFailure]]:
         answer = _render_decoder.decode(reply)
-        return answer.toll, [_failure(each) if isinstance(each, wire.Failed) else each for each in answer.results]
+        return answer.toll, _parts(answer.results, slots, frames)
 
 
 class ComposeMail:
@@ -73,6 +72,23 @@ class ComposeMail:
         return answer.toll, _messages(answer.results, slots, frames)
 
 
+def _parts(
+    results: Sequence[wire.Told | RenderedParts | wire.Failed], slots: Sequence[int], frames: Frames
+) -> list[RenderedParts | RenderFailure]:
+    parts: list[RenderedParts | RenderFailure] = []
+    for result, slot in zip(results, slots, strict=False):
+        if isinstance(result, wire.Told):
+            try:
+                if result.sheet is not None:
+                    frames.sheets[slot] = FillableSheet(result.sheet)
+                parts.append(frames.sheets[slot].filled(result.subject, result.values))
+            except (Untrue, KeyError):
+                parts.append(_UNTRUE)
+        else:
+            parts.append(_failure(result) if isinstance(result, wire.Failed) else result)
+    return parts
+
+
 def _messages(
     results: Sequence[wire.Said | bytes | wire.Failed], slots: Sequence[int], frames: Frames
 ) -> list[bytes | RenderFailure]:
@@ -83,8 +99,8 @@ def _messages(
         if isinstance(result, wire.Said):
             try:
                 if result.skeleton is not None:
-                    frames[slot] = Frame(result.skeleton)
-                messages.append(frames[slot].filled(result.said))
+                    frames.mails[slot] = Frame(result.skeleton)
+                messages.append(frames.mails[slot].filled(result.said))
             except (Untrue, KeyError):
                 messages.append(_UNTRUE)
         elif isinstance(result, bytes):

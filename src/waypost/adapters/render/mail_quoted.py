@@ -141,7 +141,7 @@ class ValueQuoter:
 
     def _encoded(self, value: str) -> str:
         if self._markup:
-            value = _escaped(value)
+            value = escaped(value)
         if len(value) <= 75 and value.isascii() and value.isprintable() and value[:1] != ".":
             short = value.replace("=", "=3D")
             if len(short) <= 75:
@@ -185,7 +185,7 @@ def _repacked(line: str) -> str:
     return "\r\n".join(lines)
 
 
-def _escaped(value: str) -> str:
+def escaped(value: str) -> str:
     """As the engine escapes markup, letter by letter."""
     return (
         value.replace("&", "&amp;")

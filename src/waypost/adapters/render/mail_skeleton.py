@@ -8,12 +8,11 @@ from typing import Final
 
 from waypost.adapters.render.mail_quoted import SOFT_BREAK, ValueQuoter, is_calm
 from waypost.adapters.render.mail_slots import SlottedTemplate
+from waypost.adapters.render.printed_values import KnownForms, PrintedValues
 from waypost.adapters.render.skeleton import Skeleton
 from waypost.templates.model import JsonObject
 
 _HEAD: Final = 0
-_LONGEST_KNOWN: Final = 60
-_MOST_KNOWN: Final = 500
 
 
 class MailSkeleton:
@@ -24,9 +23,8 @@ class MailSkeleton:
         """`around` stands before, between and after the parts, each of which is or is not markup."""
         paths = list(dict.fromkeys(path for part, _ in parts for path in part.printed))
         places = {path: 1 + 2 * number for number, path in enumerate(paths)}
-        self._paths = [(path[0], path[1:]) for path in paths]
+        self._values = PrintedValues(paths, QuotedForms())
         self._ends: list[int] = []
-        self._forms = Forms()
         literals, printed = ["", around[0]], [_HEAD]
         for (part, is_markup), after in zip(parts, around[1:], strict=True):
             numbers = [places[path] + is_markup for path in part.printed]
@@ -44,17 +42,8 @@ class MailSkeleton:
 
     def values(self, context: JsonObject) -> list[str] | None:
         """All that is said but the head; None where the message must be made the other way."""
-        forms, known = self._forms, self._forms.known
-        values = list[str]()
-        try:
-            for name, rest in self._paths:
-                value: object = context[name]
-                for inner in rest:
-                    if type(value) is not dict:
-                        return None
-                    value = value[inner]  # pyright: ignore[reportUnknownVariableType] — contexts are plain JSON
-                values += known.get(value) or forms.of(value)  # pyright: ignore[reportUnknownArgumentType]
-        except (KeyError, TypeError):
+        values = self._values.of(context)
+        if values is None:
             return None
         for number in self._ends:
             bare = values[number - 1].removesuffix(SOFT_BREAK)
@@ -64,19 +53,17 @@ class MailSkeleton:
         return values
 
 
-class Forms:
-    """A value for text and for markup, which mostly are the same, each as a piece of its own."""
+class QuotedForms:
+    """Each as a piece of its own."""
 
     __slots__ = ("_markup", "_text", "known")
 
     def __init__(self) -> None:
         self._text = ValueQuoter(markup=False)
         self._markup = ValueQuoter(markup=True)
-        self.known: dict[object, tuple[str, str]] = {}
-        """What was encoded lately: names and places come again and again."""
+        self.known = KnownForms()
 
     def of(self, value: object) -> tuple[str, str]:
-        """Raises `TypeError` where only the engine knows how to print it."""
         if type(value) is int:
             form = f"{value}{SOFT_BREAK}"
             return form, form
@@ -89,8 +76,4 @@ class Forms:
         forms = self._text(value), self._markup(value)
         if self._text.met_oddity:
             raise TypeError
-        if len(value) <= _LONGEST_KNOWN:
-            if len(self.known) >= _MOST_KNOWN:
-                self.known.clear()
-            self.known[value] = forms
-        return forms
+        return self.known.keep(value, forms)

@@ -47,6 +47,11 @@ class SlottedTemplate:
         return None if "\n" in source or "\r" in source else cls._of(plain_pieces(source))
 
     @classmethod
+    def as_it_is(cls, source: str) -> "SlottedTemplate | None":
+        """For text that is not encoded. The engine leaves out a last line end, which may be two characters."""
+        return None if "\r" in source else cls._of(plain_pieces(source.removesuffix("\n")))
+
+    @classmethod
     def _of(cls, found: list[tuple[bool, str]] | None) -> "SlottedTemplate | None":
         if found is None:
             return None

@@ -17,10 +17,10 @@ import msgspec
 from waypost.adapters.render import wire
 from waypost.adapters.render.confinement import NOBODY, PROGRESS_BYTES
 from waypost.adapters.render.equipment import Equipment, equipment_named
+from waypost.adapters.render.frames import Frames
 from waypost.adapters.render.limits import RenderLimits
 from waypost.adapters.render.resources import read_resource
 from waypost.adapters.render.shelf import Shelf
-from waypost.adapters.render.skeleton import Frame
 from waypost.kernel.errors import Unavailable
 
 _START_SECONDS: Final = 30.0
@@ -68,7 +68,7 @@ class RenderProcess:
         page: mmap.mmap,
     ) -> None:
         self.shelf = Shelf(limits.shelf_bytes)
-        self.frames: dict[int, Frame] = {}
+        self.frames = Frames()
         """Of the contents on the shelf, those that the child has told."""
         self.equipment = equipment
         self.worn = False

@@ -10,10 +10,11 @@ from waypost.adapters.render.html_text import html_to_text
 from waypost.adapters.render.limits import MAX_COMPILED_BYTES, RenderLimits
 from waypost.adapters.render.mail_compose import CompiledMail, compile_mail
 from waypost.adapters.render.mail_headers import refuse_breaks
+from waypost.adapters.render.part_sheet import PartSheet
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.source_scan import find_trouble
 from waypost.adapters.render.speech import Speech
-from waypost.adapters.render.wire import PARTS, Parts, Said
+from waypost.adapters.render.wire import PARTS, Parts, Said, Told
 from waypost.templates.model import JsonObject, Profile
 from waypost.templates.ports import Instrument, MailHead, RenderedParts
 
@@ -34,16 +35,25 @@ class Rendition:
         self._limits = limits
         self._speech = speech or Speech()
         self._instrument = instrument
+        self._has_said = False
         self._has_told = False
+
+    def tell(self, context: JsonObject, locale: str | None, timezone: str | None) -> Told | RenderedParts:
+        """What differs between the parts of one message and another, or all of them where they have no sheet."""
+        sheet = self._sheet
+        values = None if sheet is None else sheet.values(context)
+        if values is None or sheet is None:
+            return self.render(context, locale, timezone)
+        self._speech.turn_to(locale, timezone, self._content.locale)
+        subject = self._subject(context)
+        shown = None if self._has_told else sheet.shown
+        self._has_told = True
+        return Told(subject, values, shown)
 
     def render(self, context: JsonObject, locale: str | None = None, timezone: str | None = None) -> RenderedParts:
         self._speech.turn_to(locale, timezone, self._content.locale)
         templates = self._templates
-        subject = templates["subject"].render(context)
-        try:
-            refuse_breaks("Subject", subject)
-        except RenderRefused as refused:
-            raise RenderRefused(refused.code, refused.message, "/subject") from None
+        subject = self._subject(context)
         html = templates["html"].render(context) if "html" in templates else None
         text = templates["text"].render(context) if "text" in templates else html_to_text(html or "")
         json = templates["json"].render(context) if "json" in templates else None
@@ -63,9 +73,17 @@ class Rendition:
         said = self._mail.say(context, head)
         if said is None or self._mail.skeleton is None:
             return self._measured(self._mail.whole(context, head))
-        skeleton = None if self._has_told else self._mail.skeleton.shown
-        self._has_told = True
+        skeleton = None if self._has_said else self._mail.skeleton.shown
+        self._has_said = True
         return Said(said, skeleton)
+
+    def _subject(self, context: JsonObject) -> str:
+        subject = self._templates["subject"].render(context)
+        try:
+            refuse_breaks("Subject", subject)
+        except RenderRefused as refused:
+            raise RenderRefused(refused.code, refused.message, "/subject") from None
+        return subject
 
     def _measured(self, message: bytes) -> bytes:
         if len(message) > self._limits.message_bytes * _ENCODING_GROWTH:
@@ -77,6 +95,12 @@ class Rendition:
         self._refuse_trouble()
         dialect = dialect_of(self._content.profile, self._speech)
         return {part: dialect.template(part, source) for part, source in self._sources.items()}
+
+    @cached_property
+    def _sheet(self) -> PartSheet | None:
+        if self._content.profile is not Profile.JINJA:
+            return None
+        return PartSheet.of(self._sources, self._limits.message_bytes)
 
     @cached_property
     def _mail(self) -> CompiledMail:

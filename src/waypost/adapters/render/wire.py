@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.sheet import Sheet
 from waypost.adapters.render.skeleton import Skeleton
 from waypost.submission.model import ReadMail, UnreadMail
 from waypost.templates.model import Content, Fragment, LocaleSource, Profile
@@ -115,6 +116,14 @@ class Said(msgspec.Struct, array_like=True, frozen=True, tag=3):
     skeleton: Skeleton | None = None
 
 
+class Told(msgspec.Struct, array_like=True, frozen=True, tag=4):
+    """Rendered parts, as what their sheet is filled with. The sheet comes with the first of a slot."""
+
+    subject: str
+    values: list[str]
+    sheet: Sheet | None = None
+
+
 class Fault(msgspec.Struct, array_like=True, frozen=True):
     pointer: str
     code: str
@@ -135,7 +144,7 @@ class RenderReply(msgspec.Struct, array_like=True, frozen=True):
     """May hold fewer results than jobs were asked: the rest is asked again."""
 
     toll: Toll
-    results: list[RenderedParts | Failed]
+    results: list[RenderedParts | Told | Failed]
 
 
 class ComposeReply(msgspec.Struct, array_like=True, frozen=True):
@@ -200,7 +209,7 @@ def frame(message: Ask | Reply | Start) -> bytearray:
     return _with_length(buffer)
 
 
-def part(results: Sequence[RenderedParts | bytes | Said | Failed]) -> bytearray:
+def part(results: Sequence[RenderedParts | Told | bytes | Said | Failed]) -> bytearray:
     """Results that are sent ahead, so that they are read while the next ones are made."""
     buffer = bytearray(LENGTH_BYTES) + _PART
     encoder.encode_into(results, buffer, LENGTH_BYTES + 1)
