@@ -120,6 +120,7 @@ async def test_bad_triggers_are_refused_with_the_field_named(acme: Any, reminder
     usual = {"event_type": "booking.created", "template": "reminder", "recipient": "$.data.guest"}
     for fields, code, pointer in [
         ({"template": "missing"}, "unknown_template", "/template"),
+        ({"category": "transactional"}, "category_mismatch", "/category"),
         ({"anchor": "data.start"}, "invalid_path", "/anchor"),
         ({"recipient": "everyone"}, "unknown_resolver", "/recipient"),
         ({"offset": "soon"}, "invalid_duration", "/offset"),
@@ -316,6 +317,27 @@ async def test_two_events_in_one_second_open_one_window(acme: Any) -> None:
     listed = (await acme.ok("GET", "/v1/timers?recipient=user-1"))["items"]
     assert sorted(one["collected"] for one in listed) == [1, 8]
     assert {one["kind"] for one in listed} == {"digest"}
+
+
+async def test_a_trigger_may_be_all_at_once(acme: Any) -> None:
+    await publish(acme, "reminder")
+    written = {
+        "event_type": "booking.created",
+        "channel": "email",
+        "template": "reminder",
+        "category": "operational",
+        "recipient": "$.data.guest",
+        "anchor": "$.data.stay_start",
+        "offset": "-2d",
+        "subject_key": "$.data.booking_id",
+        "digest": {"window": "10m", "key": "$.data.post"},
+        "throttle": {"max": 1, "per": "1h"},
+    }
+    made = await acme.ok("POST", "/v1/triggers", written)
+    assert {name: made[name] for name in written} == written | {"throttle": {"max": 1, "per": "1h", "key": None}}
+    told = await acme.ok("POST", "/v1/events", event(guest=guest(), booking_id="b", stay_start=in_days(9)))
+    [timer] = told["timers"]
+    assert (timer["kind"], timer["state"], told["counts"]["digested"]) == ("trigger", "pending", 0)
 
 
 async def test_until_seen_waits_for_a_read(acme: Any, reminder: str) -> None:

@@ -184,6 +184,7 @@ _TRIGGER: Final[dict[str, object]] = msgspec.to_builtins(
     )
 )
 _CODES: Final = (
+    "category_mismatch",
     "conflicting",
     "duplicate",
     "invalid_duration",

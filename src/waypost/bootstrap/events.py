@@ -17,6 +17,8 @@ from waypost.kernel.vault import Keyring
 from waypost.notifications.ports import SubmitCall
 from waypost.templates.versions import Versions
 from waypost.tenants.audit import Audit
+from waypost.triggers.binding import Binding
+from waypost.triggers.collecting import Collecting
 from waypost.triggers.desk import EventDesk
 from waypost.triggers.fire import Firing
 from waypost.triggers.intake import DeadEvents, Intake
@@ -59,16 +61,16 @@ def join_firing(
     telemetry: TriggerTelemetry,
     clock: Clock,
 ) -> Firing:
-    timers = PgTimerStore()
+    timers, replanner = PgTimerStore(), _replanner(keyring, clock)
     submit_due = SubmitDue(
         submit=joined.submit,
-        triggers=PgTriggerStore(),
-        audience=PgAudience(),
+        bind=Binding(triggers=PgTriggerStore(), audience=PgAudience(), digests=PgDigestStore(), replanner=replanner),
         digests=PgDigestStore(),
+        collecting=Collecting(digests=PgDigestStore(), clock=clock),
         throttles=PgThrottleStore(),
         escalations=PgEscalationStore(),
         delivery=delivery,
-        replanner=_replanner(keyring, clock),
+        replanner=replanner,
         clock=clock,
     )
     return Firing(
@@ -102,7 +104,7 @@ def _events(
     later = Later(
         events=PgEventStore(),
         timers=PgTimerStore(),
-        digests=PgDigestStore(),
+        collecting=Collecting(digests=PgDigestStore(), clock=clock),
         replanner=_replanner(keyring, clock),
         keyring=keyring,
         clock=clock,

@@ -95,8 +95,6 @@ def _sends(spec: TriggerSpec, faults: _Faults) -> Sends:
     schedule = _schedule(spec, grace, faults)
     digest = _digest(spec, faults)
     subject = _path(spec.subject_key, "/subject_key", faults)
-    if digest is not None and schedule is not None:
-        faults.add("/digest", "conflicting", "A digest goes when its window closes; it takes no anchor and no offset.")
     if schedule is None and digest is None:
         for name in ("subject_key", "grace"):
             if getattr(spec, name) is not None:

@@ -85,15 +85,20 @@ class Firing:
         try:
             async with self._work.begin(tenant_id) as tx:
                 due = _bounded(await self._timers.claim(tx, self._clock.now(), SHARE))
-                ends = await self._submit_due(tx, due)
-                await self._timers.put(tx, ends)
+                done = await self._submit_due(tx, due)
+                await self._timers.put(tx, done.ends)
+            if done.to_collect:
+                async with self._work.begin(tenant_id) as tx:
+                    ends = await self._submit_due.collect(tx, await self._timers.claim_some(tx, done.to_collect))
+                    await self._timers.put(tx, ends)
+                self._tell(ends)
         except Unavailable:
             raise
         except Exception as error:
             _log.error("timers failed", action="timers_failed", tenant=tenant_id, kind=type(error).__name__)
             return await self._fire_alone(tenant_id)
-        self._tell(ends)
-        return len(ends)
+        self._tell(done.ends)
+        return len(done.ends) + len(done.to_collect)
 
     async def _fire_alone(self, tenant_id: str) -> int:
         async with self._work.begin(tenant_id) as tx:
@@ -111,18 +116,18 @@ class Firing:
         return done
 
     async def _one(self, tx: Transaction, timer_id: UUID) -> int:
-        timer = await self._timers.claim_one(tx, timer_id)
-        if timer is None:
-            return 0
-        ends = await self._submit_due(tx, [timer])
+        timers = await self._timers.claim_some(tx, [timer_id])
+        done = await self._submit_due(tx, timers)
+        ends = await self._submit_due.collect(tx, timers) if done.to_collect else done.ends
         await self._timers.put(tx, ends)
         self._tell(ends)
         return len(ends)
 
     async def _postpone(self, tx: Transaction, timer_id: UUID, error: Exception) -> int:
-        timer = await self._timers.claim_one(tx, timer_id)
-        if timer is None:
+        held = await self._timers.claim_some(tx, [timer_id])
+        if not held:
             return 0
+        timer = held[0]
         now, tries = self._clock.now(), timer.tries + 1
         _log.error("timer failed", action="timer_failed", tenant=tx.tenant_id, tries=tries, kind=type(error).__name__)
         if tries >= _MOST_TRIES:

@@ -1,10 +1,8 @@
 """What an event puts off: timers of its own, timers of its subject that it moves or drops, digests that it adds to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
-from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from waypost.kernel.clock import Clock
@@ -13,15 +11,13 @@ from waypost.kernel.vault import Keyring
 from waypost.kernel.work import Transaction
 from waypost.recipients.model import Resolved
 from waypost.triggers import sealing
+from waypost.triggers.collecting import Collecting, Entry
 from waypost.triggers.model import News, Timer, TimerKind, TimerState, TimerView
-from waypost.triggers.ports import DigestStore, EventStore, TimerStore, Window
+from waypost.triggers.ports import EventStore, TimerStore
 from waypost.triggers.replan import Replanner, planned
-from waypost.triggers.rules import key_at
 from waypost.triggers.started import Message, Started
 
 MOST_SHOWN: Final = 100
-MOST_COLLECTED: Final = 100
-"""Events that a digest keeps; the others are only counted."""
 
 
 class Later:
@@ -30,14 +26,14 @@ class Later:
         *,
         events: EventStore,
         timers: TimerStore,
-        digests: DigestStore,
+        collecting: Collecting,
         replanner: Replanner,
         keyring: Keyring,
         clock: Clock,
     ) -> None:
         self._events = events
         self._timers = timers
-        self._digests = digests
+        self._collecting = collecting
         self._replanner = replanner
         self._keyring = keyring
         self._clock = clock
@@ -126,58 +122,27 @@ class Later:
                 counts.skipped += 1
 
     async def _collect(self, tx: Transaction, started: Sequence[Started], now: datetime) -> None:
-        gathered: dict[Window, list[tuple[Started, Message, Resolved]]] = {}
-        wanted: dict[Window, Timer] = {}
-        for one in started:
-            for message in one.messages:
-                digest = message.sends.digest
-                if digest is None:
-                    continue
-                slot = key_at(message.event, digest.key) or ""
-                for person in message.people:
-                    window = Window(trigger_id=message.trigger.id, recipient_id=person.recipient_id, slot=slot)
-                    gathered.setdefault(window, []).append((one, message, person))
-                    wanted.setdefault(window, self._window(message, person, slot, now + digest.window.elapsed, now))
-        if not wanted:
-            return
-        ordered = {window: wanted[window] for window in sorted(wanted, key=_order)}
-        open_windows = await self._digests.open_windows(tx, ordered, now)
-        items: list[tuple[UUID, int, bytes]] = []
-        totals: dict[UUID, int] = {}
-        for window, entries in gathered.items():
-            timer = open_windows[window]
-            for n, (one, message, person) in enumerate(entries, timer.collected + 1):
-                if n <= MOST_COLLECTED:
-                    items.append(
-                        (timer.id, n, sealing.seal_item(person.key, tx.tenant_id, timer.id, message.variables))
-                    )
-                one.taken.counts.digested += 1
-                shown = replace(timer, collected=n)
-                if len(one.taken.timers) < MOST_SHOWN:
-                    one.taken.timers.append(TimerView(timer=shown, recipient=person.external_id))
-            totals[timer.id] = timer.collected + len(entries)
-        await self._digests.add_items(tx, items)
-        await self._digests.count(tx, totals)
-
-    def _window(self, message: Message, person: Resolved, slot: str, due: datetime, now: datetime) -> Timer:
-        timer_id = mint(self._clock)
-        return Timer(
-            id=timer_id,
-            kind=TimerKind.DIGEST,
-            trigger_id=message.trigger.id,
-            source=str(timer_id),
-            recipient_id=person.recipient_id,
-            subject_key=None,
-            slot=slot,
-            state=TimerState.WAITING,
-            reason=None,
-            occurred_at=message.event.occurred_at,
-            due=due,
-            payload=b"",
-            collecting=True,
-            created_at=now,
-        )
-
-
-def _order(window: Window) -> tuple[UUID, UUID, str]:
-    return window.trigger_id, window.recipient_id, window.slot
+        """What has a time of its own is collected when that has come."""
+        told = [
+            (one, message, person)
+            for one in started
+            for message in one.messages
+            if message.sends.digest is not None and message.sends.schedule is None
+            for person in message.people
+        ]
+        entries = [
+            Entry(
+                trigger_id=message.trigger.id,
+                sends=message.sends,
+                event=message.event,
+                subject_key=message.subject_key,
+                recipient_id=person.recipient_id,
+                key=person.key,
+            )
+            for _, message, person in told
+        ]
+        windows = await self._collecting.collect(tx, entries, now)
+        for (one, _, person), window in zip(told, windows, strict=True):
+            one.taken.counts.digested += 1
+            if len(one.taken.timers) < MOST_SHOWN:
+                one.taken.timers.append(TimerView(timer=window, recipient=person.external_id))

@@ -14,6 +14,7 @@ from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.paging import Page, decode_id_cursor, encode_id_cursor, page_of, read_limit
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.work import Transaction
+from waypost.notifications.rules import choose_category
 from waypost.templates.versions import Versions
 from waypost.tenants.audit import Audit
 from waypost.triggers.compile import compile_spec, default_key
@@ -118,10 +119,13 @@ class Triggers:
     async def _read(self, tx: Transaction, spec: TriggerSpec, key: str) -> Rule:
         rule = compile_spec(spec, key)
         for place, channel in enumerate(rule.sends.channels if rule.sends else ()):
-            if await self._versions.find_active(tx, spec.template or "", channel) is None:
+            sendable = await self._versions.find_active(tx, spec.template or "", channel)
+            if sendable is None:
                 pointer = f"/channels/{place}" if spec.channels and len(spec.channels) > 1 else "/template"
                 message = "There is no published template with this key and channel."
                 raise refuse(pointer, "unknown_template", message)
+            if rule.sends is not None and sendable.template is not None:
+                choose_category(rule.sends.category, sendable.template.category)
         return rule
 
 

@@ -95,8 +95,8 @@ class TimerStore(Protocol):
         """Due ones that nobody else holds, the longest due first, locked."""
         ...
 
-    async def claim_one(self, tx: Transaction, timer_id: UUID) -> Timer | None:
-        """The same timer, if it still waits and nobody holds it."""
+    async def claim_some(self, tx: Transaction, timer_ids: Sequence[UUID]) -> Sequence[Timer]:
+        """Those of these that still wait and that nobody holds."""
         ...
 
     async def put(self, tx: Transaction, timers: Sequence[Timer]) -> None:

@@ -87,9 +87,12 @@ class Replanner:
 
     async def known(self, tx: Transaction, subjects: Iterable[str]) -> Mapping[str, Sequence[News]]:
         """All that is known about each subject."""
+        wanted = sorted(set(subjects))
+        if not wanted:
+            return {}
         key = await self._keyring.of(tx)
         found: dict[str, list[News]] = {}
-        for sealed in await self._events.news(tx, sorted(set(subjects))):
+        for sealed in await self._events.news(tx, wanted):
             found.setdefault(sealed.subject_key, []).append(sealing.open_news(key, tx.tenant_id, sealed))
         return found
 
@@ -114,6 +117,15 @@ class Replanner:
                 changed.append((timer, after))
         await self._timers.put(tx, [after for _, after in changed])
         return changed
+
+    async def keys(self, tx: Transaction, people: Sequence[UUID]) -> Mapping[UUID, DataKey]:
+        """The data keys of those who have not been erased."""
+        names, tenant_key = await self._timers.names(tx, people), await self._keyring.of(tx)
+        return {
+            each: tenant_key.unwrap(wrapped, place("data_key", tx.tenant_id, each))
+            for each, (_, wrapped) in names.items()
+            if wrapped is not None
+        }
 
     async def opener(self, tx: Transaction, timers: Iterable[Timer]) -> "Opener":
         people = sorted({one.recipient_id for one in timers if one.recipient_id is not None})

@@ -79,14 +79,25 @@ def plan(sends: Sends, event: Event, news: Sequence[News], zone: ZoneInfo, now: 
     if schedule is None:
         return Due(at=now)
     zone = ZoneInfo(schedule.timezone) if schedule.timezone else zone
-    anchored: Event = event
+    anchored = _anchored(schedule.anchor, event, news)
+    if anchored is None:
+        return Dropped(reason=Reason.CANCELLED_BY_EVENT, cancelled=True)
+    return _due(schedule, anchored, zone, now)
+
+
+def is_cancelled(sends: Sends, event: Event, news: Sequence[News]) -> bool:
+    """Whether the last word about its subject is that it is no more."""
+    return _anchored(sends.schedule.anchor if sends.schedule else None, event, news) is None
+
+
+def _anchored(anchor: Path | None, event: Event, news: Sequence[News]) -> Event | None:
+    """The event whose time counts; None once cancelled."""
     for one in reversed(concerning(event, news)):
         if one.cancels:
-            return Dropped(reason=Reason.CANCELLED_BY_EVENT, cancelled=True)
-        if schedule.anchor is None or not isinstance(schedule.anchor.of(one.event.plain), UnsetType):
-            anchored = one.event
-            break
-    return _due(schedule, anchored, zone, now)
+            return None
+        if anchor is None or not isinstance(anchor.of(one.event.plain), UnsetType):
+            return one.event
+    return event
 
 
 def concerning(event: Event, news: Iterable[News]) -> list[News]:

@@ -1,5 +1,6 @@
 """What is kept of events, sealed: under the recipient's key, or under the tenant's where nobody is named."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -20,26 +21,40 @@ class _Kept(msgspec.Struct, frozen=True, array_like=True):
     data: JsonObject
 
 
+class _KeptAbout(msgspec.Struct, frozen=True, array_like=True):
+    subject_key: str
+    event: _Kept
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEvent:
+    """An event in a digest about which there may be news."""
+
+    subject_key: str
+    event: Event
+
+
 _event: Final = msgspec.msgpack.Decoder(_Kept)
+_item: Final[msgspec.msgpack.Decoder[JsonObject | _KeptAbout]] = msgspec.msgpack.Decoder(dict | _KeptAbout)
 _object: Final = msgspec.msgpack.Decoder(dict)
 
 
 def seal_event(key: DataKey, tenant_id: str, timer_id: UUID, event: Event) -> bytes:
-    kept = _Kept(event.id, event.type, event.occurred_at, event.consumer, event.data)
-    return key.seal(msgspec.msgpack.encode(kept), place("timer", tenant_id, timer_id))
+    return key.seal(msgspec.msgpack.encode(_kept(event)), place("timer", tenant_id, timer_id))
 
 
 def open_event(key: DataKey, tenant_id: str, timer: Timer) -> Event:
-    kept = _event.decode(key.open(timer.payload, place("timer", tenant_id, timer.id)))
-    return Event(id=kept.id, type=kept.type, occurred_at=kept.occurred_at, consumer=kept.consumer, data=kept.data)
+    return _told(_event.decode(key.open(timer.payload, place("timer", tenant_id, timer.id))))
 
 
-def seal_item(key: DataKey, tenant_id: str, timer_id: UUID, variables: JsonObject) -> bytes:
-    return key.seal(msgspec.msgpack.encode(variables), place("digest_item", tenant_id, timer_id))
+def seal_item(key: DataKey, tenant_id: str, timer_id: UUID, item: JsonObject | KeptEvent) -> bytes:
+    kept = _KeptAbout(item.subject_key, _kept(item.event)) if isinstance(item, KeptEvent) else item
+    return key.seal(msgspec.msgpack.encode(kept), place("digest_item", tenant_id, timer_id))
 
 
-def open_item(key: DataKey, tenant_id: str, timer_id: UUID, sealed: bytes) -> JsonObject:
-    return _object.decode(key.open(sealed, place("digest_item", tenant_id, timer_id)))
+def open_item(key: DataKey, tenant_id: str, timer_id: UUID, sealed: bytes) -> JsonObject | KeptEvent:
+    kept = _item.decode(key.open(sealed, place("digest_item", tenant_id, timer_id)))
+    return KeptEvent(kept.subject_key, _told(kept.event)) if isinstance(kept, _KeptAbout) else kept
 
 
 def seal_news(key: TenantKey, tenant_id: str, news: News) -> SealedNews:
@@ -69,6 +84,14 @@ def open_news(key: TenantKey, tenant_id: str, sealed: SealedNews) -> News:
         data=data,
     )
     return News(subject_key=sealed.subject_key, event=event, cancels=sealed.cancels)
+
+
+def _kept(event: Event) -> _Kept:
+    return _Kept(event.id, event.type, event.occurred_at, event.consumer, event.data)
+
+
+def _told(kept: _Kept) -> Event:
+    return Event(id=kept.id, type=kept.type, occurred_at=kept.occurred_at, consumer=kept.consumer, data=kept.data)
 
 
 def _news_place(tenant_id: str, source: str) -> str:

@@ -34,8 +34,7 @@ class Message:
     @property
     def needs_people(self) -> bool:
         sends = self.sends
-        scheduled = sends.schedule is not None and not self.late_bound
-        return bool(scheduled or sends.digest or (sends.throttle and sends.schedule is None))
+        return not self.late_bound and bool(sends.schedule or sends.digest or sends.throttle)
 
     @property
     def variables(self) -> JsonObject:

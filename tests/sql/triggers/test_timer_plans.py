@@ -46,7 +46,7 @@ def statements(one: dict[str, Any], tenant: str) -> Iterator[tuple[str, str, lis
     now, ids, shown = datetime.now(UTC), [one["id"]], [tenant, None, 21, None, None, None]
     window = ([one["trigger_id"]], ids, ["k"])
     yield "timers", "claim_timers", [tenant, now, 100]
-    yield "timers", "claim_timer", [tenant, one["id"]]
+    yield "timers", "claim_these", [tenant, ids]
     yield "timers", "hold_timer", [tenant, one["id"]]
     yield "timers", "timers_of_subjects", [tenant, [one["subject_key"]]]
     yield "timers", "page_of_timers", shown

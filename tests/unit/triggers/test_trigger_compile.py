@@ -88,7 +88,6 @@ def test_resolvers(recipient: str, tags: tuple[str, ...], pointer: str | None) -
         ({"at": "09:00"}, {("/at", "needs_schedule")}),
         ({"subject_key": "$.data.b"}, {("/subject_key", "needs_schedule")}),
         ({"offset": "1h", "refire": True}, {("/refire", "needs_subject")}),
-        ({"digest": {"window": "10m"}, "offset": "1h"}, {("/digest", "conflicting")}),
         ({"digest": {"window": "0s"}}, {("/digest/window", "out_of_range")}),
         ({"digest": {"window": "10m", "key": "post"}}, {("/digest/key", "invalid_path")}),
         ({"throttle": {"max": 0, "per": "1h"}}, {("/throttle/max", "out_of_range")}),

@@ -52,9 +52,9 @@ class PgTimerStore:
         rows = await connection_of(tx).fetch(_SQL["claim_timers"], tx.tenant_id, at, at_most)
         return [timer_of(row) for row in rows]
 
-    async def claim_one(self, tx: Transaction, timer_id: UUID) -> Timer | None:
-        row = await connection_of(tx).fetchrow(_SQL["claim_timer"], tx.tenant_id, timer_id)
-        return timer_of(row) if row is not None else None
+    async def claim_some(self, tx: Transaction, timer_ids: Sequence[UUID]) -> Sequence[Timer]:
+        rows = await connection_of(tx).fetch(_SQL["claim_these"], tx.tenant_id, list(timer_ids))
+        return [timer_of(row) for row in rows]
 
     async def hold(self, tx: Transaction, timer_id: UUID) -> Timer | None:
         row = await connection_of(tx).fetchrow(_SQL["hold_timer"], tx.tenant_id, timer_id)

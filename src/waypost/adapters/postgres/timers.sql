@@ -28,10 +28,10 @@ select * from timers
 where tenant_id = $1 and state = 'waiting' and due <= $2
 order by due, id limit $3 for update skip locked
 
--- name: claim_timer
+-- name: claim_these
 -- tenant: row
--- One of them alone, where it still waits and nobody holds it.
-select * from timers where tenant_id = $1 and id = $2 and state = 'waiting' for update skip locked
+-- Those of them that still wait and that nobody holds.
+select * from timers where tenant_id = $1 and id = any ($2::uuid[]) and state = 'waiting' order by id for update skip locked
 
 -- name: hold_timer
 -- tenant: row
