@@ -2,7 +2,8 @@
 
 import json
 from contextlib import suppress
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import Annotated, Literal
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from waypost.api.http_errors import UnsupportedMediaType
-from waypost.api.json_body import check_media_type, read_body, read_object
+from waypost.api.json_body import check_media_type, read_body, read_object, read_parameters
 from waypost.api.request_parts import query_of
 from waypost.kernel.errors import MalformedRequest, Refused
 
@@ -87,7 +88,7 @@ MISSHAPEN = [
     ({"to": [{"email": "a"}, {"email": "jane.jane.jane@example.com"}]}, "/to/1/email", "out_of_range"),
     ({"to": {"email": "a", "age": True}}, "/to/age", "wrong_type"),
     ({"to": {"email": "a", "age": "7"}}, "/to/age", "wrong_type"),
-    ({"to": {"email": "a", "tags": {"x": 1}}}, "/to/tags", "wrong_type"),
+    ({"to": {"email": "a", "tags": {"x": 1}}}, "/to/tags/x", "wrong_type"),
     ({"to": "x", "a/b~c": 1}, "/a~1b~0c", "unknown_field"),
 ]
 
@@ -99,6 +100,69 @@ def test_misshapen_bodies_name_the_field(plain: dict[str, object], pointer: str,
     assert [(error.pointer, error.code) for error in refusal.value.errors] == [(pointer, code)]
     assert "jane" not in refusal.value.detail
     assert "jane" not in refusal.value.errors[0].message
+
+
+class Page(msgspec.Struct, forbid_unknown_fields=True):
+    body: str
+    format: Literal["html", "text"] = "html"
+    until: Annotated[datetime, Meta(tz=True)] | None = None
+
+
+class Book(msgspec.Struct, forbid_unknown_fields=True):
+    pages: dict[str, Page] = {}
+    shelves: dict[str, dict[str, Page]] = {}
+    marks: dict[Literal["left", "right"], bool | None] = {}
+    since: Annotated[Annotated[datetime, Meta(tz=True)], Meta(description="When.")] | None = msgspec.field(
+        name="from", default=None
+    )
+
+
+INSIDE_MAPS = [
+    ({"pages": {"de": {"body": "x"}, "en": {}}}, "/pages/en/body", "required", "This field is required."),
+    ({"pages": {"a/b": {"body": 5}}}, "/pages/a~1b/body", "wrong_type", "Expected a string."),
+    (
+        {"pages": {"de": {"body": "x"}, "en": {"body": "x", "format": "pdf"}, "fr": {"body": "x"}}},
+        "/pages/en/format",
+        "unknown_value",
+        "Write one of html, text.",
+    ),
+    ({"pages": {"en": {"body": "x", "fromat": "html"}}}, "/pages/en/fromat", "unknown_field", "Is it `format`?"),
+    ({"pages": {"en": {"body": "x", "zzz": 1}}}, "/pages/en/zzz", "unknown_field", "`body`, `format`, `until`"),
+    ({"shelves": {"a": {}, "b": {"en": {"body": "x"}, "de": {}}}}, "/shelves/b/de/body", "required", "required"),
+    ({"marks": {"left": True, "up": False}}, "/marks/up", "unknown_value", "Write one of left, right."),
+    ({"marks": {"left": None, "right": "no"}}, "/marks/right", "wrong_type", "Expected true or false or null."),
+    ({"marks": 5}, "/marks", "wrong_type", "Expected an object."),
+    ({"from": "9999-12-31T23:59:59-14:00"}, "/from", "invalid_time", "beyond"),
+    ({"from": "0001-01-01T00:00:00+14:00"}, "/from", "invalid_time", "beyond"),
+]
+
+
+@pytest.mark.parametrize(("plain", "pointer", "code", "words"), INSIDE_MAPS, ids=range(len(INSIDE_MAPS)))
+def test_a_field_inside_a_map_is_named_with_its_key_and_with_what_would_fit(
+    plain: dict[str, object], pointer: str, code: str, words: str
+) -> None:
+    with pytest.raises(Refused) as refusal:
+        read_body(json.dumps(plain).encode(), Book)
+    [error] = refusal.value.errors
+    assert (error.pointer, error.code) == (pointer, code)
+    assert words in error.message
+
+
+def test_the_culprit_among_ten_thousand_keys_is_found() -> None:
+    pages: dict[str, object] = {f"p{n}": {"body": "x"} for n in range(10_000)}
+    with pytest.raises(Refused) as refusal:
+        read_body(json.dumps({"pages": pages | {"p7777": {"body": None}}}).encode(), Book)
+    assert refusal.value.errors[0].pointer == "/pages/p7777/body"
+
+
+def test_times_are_in_utc_inside() -> None:
+    book = read_body(b'{"from": "2026-11-16T14:00:00+02:00"}', Book)
+    assert book.since == datetime(2026, 11, 16, 12, tzinfo=UTC)
+    assert book.since is not None
+    assert book.since.tzinfo is UTC
+    query = read_parameters({"from": "2026-11-16T14:00:00+02:00"}, Book)
+    assert query.since is not None
+    assert query.since.tzinfo is UTC
 
 
 _JSON = st.recursive(

@@ -59,7 +59,14 @@ class ExplainView(Shape):
     body=ExplainCase,
     answer=ExplainView,
     refusals={
-        422: ["category_mismatch", "topic_mismatch", "unknown_recipient", "unknown_template", "unknown_topic"],
+        422: [
+            "category_mismatch",
+            "too_far_ahead",
+            "topic_mismatch",
+            "unknown_recipient",
+            "unknown_template",
+            "unknown_topic",
+        ],
     },
     body_example={"recipient": "user-42", "channel": "email", "category": "marketing", "topic": "newsletter"},
     answer_example={

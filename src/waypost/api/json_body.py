@@ -6,20 +6,19 @@ duplicate keys (two readers would see two requests), numbers that are not finite
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn, TypeVar, cast
 
 import msgspec
 
 from waypost.api.http_errors import UnsupportedMediaType
+from waypost.api.moments import in_utc
+from waypost.api.shape_refusals import UNSTORABLE, escape, shape_refusal
 from waypost.kernel.errors import FieldError, MalformedRequest, Refused
 
 Shape = TypeVar("Shape")
 
 DEEPEST: Final = 64
-_LONGEST_NAME: Final = 100
-_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _INTEGERS: Final = range(-(2**63), 2**63)
 _LONGEST_INTEGER: Final = 20
 _DIGITS_AS_ZEROS: Final = bytes(48 if chr(code) in "0123456789" else 32 for code in range(256))
@@ -44,17 +43,17 @@ def read_body(body: bytes, shape: type[Shape]) -> Shape:
 
 def read_plain(plain: dict[str, Any], shape: type[Shape]) -> Shape:
     try:
-        return msgspec.convert(plain, shape, strict=True)
+        return in_utc(msgspec.convert(plain, shape, strict=True))
     except msgspec.ValidationError as refusal:
-        raise _explain(str(refusal)) from None
+        raise shape_refusal(str(refusal), plain, shape, strict=True) from None
 
 
 def read_parameters(parameters: dict[str, str], shape: type[Shape]) -> Shape:
     """Query parameters as `shape`: text becomes numbers, moments and words where the shape wants them."""
     try:
-        return msgspec.convert(parameters, shape, strict=False)
+        return in_utc(msgspec.convert(parameters, shape, strict=False))
     except msgspec.ValidationError as refusal:
-        raise _explain(str(refusal)) from None
+        raise shape_refusal(str(refusal), parameters, shape, strict=False) from None
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -137,7 +136,7 @@ def _check_inside(root: dict[str, Any]) -> None:
     while waiting:
         value, pointer, depth = waiting.pop()
         if isinstance(value, str):
-            if _UNSTORABLE.search(value):
+            if UNSTORABLE.search(value):
                 raise _unstorable(pointer)
         elif isinstance(value, dict | list):
             if depth > DEEPEST:
@@ -151,9 +150,9 @@ def _children(value: "dict[str, object] | list[object]", pointer: str) -> Iterat
         yield from ((str(index), child) for index, child in enumerate(value))
         return
     for name, child in value.items():
-        if _UNSTORABLE.search(name):
+        if UNSTORABLE.search(name):
             raise _unstorable(pointer)
-        yield _escape(name), child
+        yield escape(name), child
 
 
 def _unstorable(pointer: str) -> Refused:
@@ -171,72 +170,3 @@ def _too_deep() -> MalformedRequest:
 
 def malformed(code: str, message: str) -> MalformedRequest:
     return MalformedRequest(message, code=code, errors=[FieldError(pointer="", code=code, message=message)])
-
-
-# msgspec says what is wrong in a sentence; these read it back. Nothing of the caller's values may pass into ours.
-_PLACE: Final = re.compile(r"(?P<what>.*) - at `(?:key` in `)?(?P<path>\$[^`]*)`\Z", re.DOTALL)
-_UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<name>.*)`\Z", re.DOTALL)
-_MISSING: Final = re.compile(r"Object missing required field `(?P<name>[^`]*)`\Z")
-_EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`(?P<rest>.*)\Z", re.DOTALL)
-_STEP: Final = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
-
-
-def _explain(sentence: str) -> Refused:
-    place = _PLACE.match(sentence)
-    what, pointer = (place["what"], _pointer_of(place["path"])) if place else (sentence, "")
-    if unknown := _UNKNOWN.match(what):
-        name = _escape(unknown["name"][:_LONGEST_NAME])
-        return _field(f"{pointer}/{name}", "unknown_field", "There is no such field.")
-    if missing := _MISSING.match(what):
-        return _field(f"{pointer}/{_escape(missing['name'])}", "required", "This field is required.")
-    if expected := _EXPECTED.match(what):
-        return _field(pointer, *_shortfall(expected["wanted"], expected["rest"]))
-    if "RFC3339" in what:
-        return _field(pointer, "invalid_time", "Write an RFC 3339 time such as 2026-01-15T12:00:00Z.")
-    if "enum value" in what:
-        return _field(pointer, "unknown_value", "Not one of the values that this field takes.")
-    return _field(pointer, "invalid", "Not a value that this field takes.")
-
-
-def _shortfall(wanted: str, rest: str) -> tuple[str, str]:
-    if rest.startswith(", got "):
-        return "wrong_type", f"Expected {_in_words(wanted)}."
-    if "timezone" in rest:
-        return "invalid_time", "Name the offset of the time, such as Z for UTC."
-    if rest.startswith((" of length", " <", " >")):
-        return "out_of_range", f"Expected {_in_words(wanted)}{rest}."
-    return "invalid_format", "Not in the form that this field takes."
-
-
-_WORDS: Final = {
-    "str": "a string",
-    "int": "an integer",
-    "float": "a number",
-    "bool": "true or false",
-    "null": "null",
-    "object": "an object",
-    "array": "an array",
-    "datetime": "an RFC 3339 time",
-}
-
-
-def _in_words(wanted: str) -> str:
-    return " or ".join(_WORDS.get(word, word) for word in wanted.split(" | "))
-
-
-def _pointer_of(path: str) -> str:
-    """`$.to[3].email` as `/to/3/email`. A step into a map has no name in msgspec's path: the pointer ends there."""
-    pointer = ""
-    for step in _STEP.finditer(path[1:]):
-        if step["any"]:
-            break
-        pointer += f"/{_escape(step['name'] or step['index'])}"
-    return pointer
-
-
-def _escape(name: str) -> str:
-    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", name).replace("~", "~0").replace("/", "~1")
-
-
-def _field(pointer: str, code: str, message: str) -> Refused:
-    return Refused(message, code=code, errors=[FieldError(pointer=pointer, code=code, message=message)])

@@ -21,6 +21,7 @@ from waypost.api.inbox_shapes import (
     shown_message,
 )
 from waypost.api.live.wire import catch_up, sse
+from waypost.api.moments import utc
 from waypost.api.shapes import Listing, Moment, NoBody, NoQuery, PageQuery, Shape
 from waypost.inbox.changes import read_cursor
 from waypost.inbox.model import Act, FeedFilter
@@ -311,7 +312,8 @@ def _before(text: str) -> UUID | datetime:
     if found is not None:
         return found
     try:
-        return msgspec.convert(text, Moment, strict=False)
+        moment = msgspec.convert(text, Moment, strict=False)
     except msgspec.ValidationError:
         message = "Write the id of a message, `pst_…`, or a time with an offset."
         raise refuse("/before", "invalid_before", message) from None
+    return utc(moment, "/before")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
@@ -15,13 +15,17 @@ from waypost.kernel.errors import refuse
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vocabulary import Category, Channel, Priority
 from waypost.kernel.work import Transaction
-from waypost.notifications.rules import LIFETIME, USUAL_LIFETIME, choose_category
+from waypost.notifications.rules import FURTHEST_AHEAD, LIFETIME, USUAL_LIFETIME, choose_category
 from waypost.preferences.ports import ChoiceStore, TopicBook
 from waypost.preferences.rules import is_topic_key
 from waypost.recipients.model import PHONE
 from waypost.templates.versions import Versions
 
-NO_GATE: Final = "Posts to everyone in an inbox pass no gate: they are stored once, for whoever looks."
+NO_GATE: Final = (
+    "Posts to an inbox, whether to everyone, to a filter, a list or some people, "
+    "are not notifications: they pass no gate."
+)
+_EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,6 +91,7 @@ class Explain:
 
     async def __call__(self, tx: Transaction, scope: Scope, case: Case) -> Explanation:
         scope.demand(Permission.NOTIFICATIONS_READ)
+        at = self._moment(case)
         category, topic = await self._kind(tx, case)
         person = await self._people.someone(tx, case.recipient)
         if person is None:
@@ -95,7 +100,6 @@ class Explain:
         address_id = await self._delivery.current_address(tx, person.id, kept_under)
         kind = MessageKind(category, topic)
         [facts] = await self._delivery.gate_facts(tx, case.channel, [(person.id, address_id)], [kind])
-        at = case.at or self._clock.now()
         if (limits := await self._limits.limits(tx)) is not None:
             ledger = await self._limits.read(tx, limits, [person.id], at)
             facts = msgspec.structs.replace(facts, limits=ledger.facts(case.channel, person.id))
@@ -111,6 +115,16 @@ class Explain:
             steps=steps,
             note=NO_GATE if case.channel is Channel.INAPP else None,
         )
+
+    def _moment(self, case: Case) -> datetime:
+        now = self._clock.now()
+        if case.at is None:
+            return now
+        if case.at > now + FURTHEST_AHEAD:
+            raise refuse("/at", "too_far_ahead", "May lie at most 366 days ahead, as what is sent.")
+        if case.at < _EARLIEST:
+            raise refuse("/at", "out_of_range", "Write a time after 1970.")
+        return case.at
 
     async def _kind(self, tx: Transaction, case: Case) -> tuple[Category, str | None]:
         found = await self._topics.find(tx, case.topic) if case.topic and is_topic_key(case.topic) else None
