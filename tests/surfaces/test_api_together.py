@@ -57,6 +57,23 @@ async def test_each_answer_is_kept_with_its_key(acme: Any) -> None:
     assert {answer.headers.get("idempotency-replayed") for answer in again} == {"true"}
 
 
+async def test_a_key_that_was_used_alone_is_answered_again_among_others(acme: Any) -> None:
+    first = await _call(acme, 0)
+    answers = await _all_behind_one(acme, *(_call(acme, number) for number in range(3)))
+    assert [answer.headers.get("idempotency-replayed") for answer in answers] == ["true", None, None]
+    assert answers[0].content == first.content
+    assert len((await acme.ok("GET", "/v1/notifications"))["items"]) == 3
+
+
+async def test_a_call_that_would_be_refused_by_now_is_answered_as_it_was(acme: Any) -> None:
+    first = await _call(acme, 0)
+    erased = await acme("DELETE", "/v1/recipients/user-0")
+    assert erased.status_code < 300
+    answers = await _all_behind_one(acme, *(_call(acme, number) for number in range(3)))
+    assert [answer.status_code for answer in answers] == [202, 202, 202]
+    assert answers[0].content == first.content
+
+
 async def test_one_key_at_the_same_moment_sends_once(acme: Any) -> None:
     twins = await _all_behind_one(acme, *(_call(acme, 1) for _ in range(4)), _call(acme, 2))
     assert {answer.status_code for answer in twins} == {202}
@@ -77,7 +94,7 @@ async def test_a_group_that_fails_is_made_up_for_one_by_one(acme: Any, monkeypat
     async def broken(*_args: object) -> None:
         raise Unavailable("gone")
 
-    monkeypatch.setattr(acme.app.idempotency, "keep_many", broken)
+    monkeypatch.setattr(acme.app.idempotency, "keep_new", broken)
     answers = await _all_behind_one(acme, *(_call(acme, number) for number in range(4)))
     assert {answer.status_code for answer in answers} == {202}
     assert len((await acme.ok("GET", "/v1/notifications"))["items"]) == 4

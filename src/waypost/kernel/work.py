@@ -31,3 +31,9 @@ class Work(Protocol):
     def begin(self, tenant_id: str) -> AbstractAsyncContextManager[Transaction]:
         """Commits when the block ends, rolls back when it raises."""
         ...
+
+
+class HastyWork(Protocol):
+    def begin(self, tenant_id: str, *, waits: bool) -> AbstractAsyncContextManager[Transaction]:
+        """The same; one that does not wait is rolled back where somebody else holds a lock that it needs."""
+        ...

@@ -7,7 +7,8 @@ moment those behind it go.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, TypeAlias, TypeVar
@@ -15,11 +16,11 @@ from typing import Final, TypeAlias, TypeVar
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Refused
 from waypost.kernel.tenancy import Scope
-from waypost.kernel.work import Transaction, Work
+from waypost.kernel.work import HastyWork, Transaction
 from waypost.notifications.model import Accepted, SubmitCommand
 from waypost.notifications.ports import SubmitCall
 from waypost.notifications.runs import runs
-from waypost.tenants.idempotency import Idempotency, KeyedCall
+from waypost.tenants.idempotency import Idempotency, KeyedCall, is_key
 from waypost.tenants.model import StoredAnswer
 
 _MOST_TOGETHER: Final = 32
@@ -27,6 +28,9 @@ _MOST_RECIPIENTS: Final = 10
 _PACE_SECONDS: Final = 0.008
 """Between one group and the next, where somebody waits: time enough for more to come, too little for anyone to mind."""
 _PATIENCE_SECONDS: Final = 0.03
+_TRIES: Final = range(2)
+"""Together; the second is without those whose keys the first found used."""
+_MOST_KEYS: Final = 10_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -42,6 +46,14 @@ class Asked:
 
 class _Alone(Enum):
     ALONE = "go alone"
+
+
+class _KeysUsed(Exception):
+    """Somebody had used them before: nothing of the group is kept."""
+
+    def __init__(self, keys: Set[str]) -> None:
+        super().__init__()
+        self.keys = keys
 
 
 Told: TypeAlias = StoredAnswer | Refused | _Alone
@@ -64,13 +76,15 @@ class _Line:
 
 
 class Together:
-    def __init__(self, *, work: Work, submit: SubmitCall, idempotency: Idempotency, clock: Clock) -> None:
+    def __init__(self, *, work: HastyWork, submit: SubmitCall, idempotency: Idempotency, clock: Clock) -> None:
         self._work = work
         self._submit = submit
         self._idempotency = idempotency
         self._clock = clock
         self._lines: dict[str, _Line] = {}
         self._groups: set[asyncio.Task[None]] = set()
+        self._keys: OrderedDict[tuple[str, str], None] = OrderedDict()
+        """Those that came lately: whoever comes again with one is looked at alone, and delays no group."""
 
     async def __call__(
         self, tenant_id: str, alone: Callable[[], Awaitable[Answer]], ask: Callable[[], Asked]
@@ -136,45 +150,50 @@ class Together:
 
     async def _store(self, tenant_id: str, group: Sequence[Asked]) -> Sequence[Told]:
         """Raises only where the commit's outcome is unknown: then nobody may try again by themselves."""
-        answers: Sequence[Told] | None = None
-        try:
-            async with self._work.begin(tenant_id) as tx:
-                answers = await self._take_in(tx, group)
-        except Exception:
-            if answers is not None:
-                raise
-        return [_Alone.ALONE] * len(group) if answers is None else answers
+        going = [asked for asked in group if asked.call is None or self._is_new(tenant_id, asked.call.key)]
+        for _ in _TRIES if going else ():
+            told: Mapping[Asked, Told] | None = None
+            try:
+                async with self._work.begin(tenant_id, waits=False) as tx:
+                    told = await self._take_in(tx, going)
+            except _KeysUsed as found:
+                going = [asked for asked in going if asked.call is None or asked.call.key not in found.keys]
+                continue
+            except Exception:
+                if told is not None:
+                    raise
+                break
+            return [told.get(asked, _Alone.ALONE) for asked in group]
+        return [_Alone.ALONE] * len(group)
 
-    async def _take_in(self, tx: Transaction, group: Sequence[Asked]) -> Sequence[Told]:
-        going = await self._with_free_keys(tx, group)
+    async def _take_in(self, tx: Transaction, going: Sequence[Asked]) -> Mapping[Asked, Told]:
         told: dict[Asked, StoredAnswer | Refused] = {}
         for run in runs(going):
             answers = await self._submit.each(tx, [(asked.scope, asked.command) for asked in run])
             for asked, answer in zip(run, answers, strict=True):
                 told[asked] = answer if isinstance(answer, Refused) else asked.form(answer)
-        refused = [asked for asked, answer in told.items() if isinstance(answer, Refused)]
-        await self._idempotency.release_many(
-            tx, group[0].route, [asked.call for asked in refused if asked.call is not None]
-        )
-        kept = {
-            asked.call.key: answer for asked, answer in told.items() if asked.call and isinstance(answer, StoredAnswer)
-        }
-        await self._idempotency.keep_many(tx, kept)
-        return [told.get(asked, _Alone.ALONE) for asked in group]
+        kept: list[tuple[KeyedCall, StoredAnswer]] = []
+        refused: list[Asked] = []
+        for asked, answer in told.items():
+            if isinstance(answer, Refused):
+                refused.append(asked)
+            elif asked.call is not None:
+                kept.append((asked.call, answer))
+        if used := await self._idempotency.keep_new(tx, going[0].route, kept):
+            raise _KeysUsed(used)
+        # What would be refused today may have been accepted when it came first.
+        used = await self._idempotency.used_among(tx, [asked.call.key for asked in refused if asked.call is not None])
+        return {asked: answer for asked, answer in told.items() if asked.call is None or asked.call.key not in used}
 
-    async def _with_free_keys(self, tx: Transaction, group: Sequence[Asked]) -> Sequence[Asked]:
-        """A key that was used before, or that a twin in this very group has, must be looked at alone."""
-        first: dict[str, Asked] = {}
-        for asked in group:
-            if asked.call is not None:
-                first.setdefault(asked.call.key, asked)
-        calls = [asked.call for asked in first.values() if asked.call is not None]
-        free = await self._idempotency.claim_free(tx, group[0].route, calls)
-        return [
-            asked
-            for asked in group
-            if asked.call is None or (asked.call.key in free and first[asked.call.key] is asked)
-        ]
+    def _is_new(self, tenant_id: str, key: str) -> bool:
+        """A key that came lately, or with a twin in this very group, or that is none, must be looked at alone."""
+        place = (tenant_id, key)
+        if place in self._keys or not is_key(key):
+            return False
+        self._keys[place] = None
+        if len(self._keys) > _MOST_KEYS:
+            self._keys.popitem(last=False)
+        return True
 
 
 def _is_small(command: SubmitCommand) -> bool:

@@ -4,7 +4,7 @@ A crash rolls both back, so no key is ever stuck. A twin waits for the one in fl
 """
 
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from datetime import timedelta
 from typing import Final
 
@@ -63,21 +63,29 @@ class Idempotency:
         kept = await self._store.find_many(tx, list(wanted))
         return [(known := kept.get(call.key)) is None or known == (route, call.fingerprint) for call in calls]
 
-    async def claim_free(self, tx: Transaction, route: str, calls: Sequence[KeyedCall]) -> Set[str]:
-        """Takes those keys that nobody ever used, and says which. Does not wait: nothing in this transaction does from
-        here on, but fails. What is taken is done with by `keep_many` or `release_many`."""
-        for call in calls:
-            _check(call.key)
-        return await self._store.claim_free(
-            tx, route, {call.key: call.fingerprint for call in calls}, self._clock.now()
-        )
+    async def keep_new(
+        self, tx: Transaction, route: str, answered: Sequence[tuple[KeyedCall, StoredAnswer]]
+    ) -> Set[str]:
+        """Takes the keys of calls that are done, each with its answer. Those it names were used before: what was done
+        under them must be undone."""
+        if not answered:
+            return frozenset()
+        tenant_key, now = await self._keyring.of(tx), self._clock.now()
+        calls = {
+            call.key: KeptCall(
+                route=route,
+                fingerprint=call.fingerprint,
+                status=answer.status,
+                answer=tenant_key.seal(answer.body, _place(tx, call.key)),
+                created_at=now,
+            )
+            for call, answer in answered
+        }
+        return calls.keys() - await self._store.keep_new(tx, calls)
 
-    async def keep_many(self, tx: Transaction, answers: Mapping[str, StoredAnswer]) -> None:
-        if not answers:
-            return
-        tenant_key = await self._keyring.of(tx)
-        sealed = [tenant_key.seal(answer.body, _place(tx, key)) for key, answer in answers.items()]
-        await self._store.keep_many(tx, list(answers), [answer.status for answer in answers.values()], sealed)
+    async def used_among(self, tx: Transaction, keys: Sequence[str]) -> Set[str]:
+        """By calls of whichever route, and however long ago."""
+        return set(await self._store.find_many(tx, keys)) if keys else frozenset()
 
     async def release_many(self, tx: Transaction, route: str, calls: Sequence[KeyedCall]) -> None:
         """The keys of calls that were refused are free again."""
@@ -102,8 +110,12 @@ class Idempotency:
         return StoredAnswer(status=call.status, body=body)
 
 
+def is_key(key: str) -> bool:
+    return _KEY.match(key) is not None
+
+
 def _check(key: str) -> None:
-    if not _KEY.match(key):
+    if not is_key(key):
         message = "An Idempotency-Key has 1 to 255 printable ASCII characters."
         error = FieldError(pointer=_HEADER, code="invalid_idempotency_key", message=message)
         raise MalformedRequest(message, code="invalid_idempotency_key", errors=[error])

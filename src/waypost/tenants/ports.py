@@ -86,12 +86,8 @@ class IdempotencyStore(Protocol):
         """Route and fingerprint of each key that is taken."""
         ...
 
-    async def claim_free(self, tx: Transaction, route: str, wanted: Mapping[str, bytes], at: datetime) -> Set[str]:
-        """Takes the keys that nobody has, and says which. From here on the transaction fails rather than wait."""
+    async def keep_new(self, tx: Transaction, calls: Mapping[str, KeptCall]) -> Set[str]:
+        """Takes the keys that nobody has, each with its answer, and says which."""
         ...
-
-    async def keep_many(
-        self, tx: Transaction, keys: Sequence[str], statuses: Sequence[int], answers: Sequence[bytes]
-    ) -> None: ...
 
     async def release_many(self, tx: Transaction, route: str, taken: Mapping[str, bytes]) -> None: ...

@@ -1,7 +1,7 @@
 """Calls that come while another is being stored go together, and none of them notices."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Callable, Sequence, Set
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -37,7 +37,6 @@ class House:
         self.stored: list[list[str]] = []
         self.alone: list[str] = []
         self.used: set[str] = set()
-        self.released: list[str] = []
         self.kept: dict[str, bytes] = {}
         self.fails_in: Exception | None = None
         self.fails_at_commit: Exception | None = None
@@ -47,7 +46,8 @@ class House:
         self.together = Together(work=self, submit=self, idempotency=self, clock=self.clock)  # pyright: ignore
 
     @asynccontextmanager
-    async def begin(self, tenant_id: str) -> AsyncIterator[Transaction]:
+    async def begin(self, tenant_id: str, *, waits: bool) -> AsyncIterator[Transaction]:
+        assert not waits
         if self.held is not None:
             await self.held.wait()
         yield Transaction(tenant_id)
@@ -67,14 +67,14 @@ class House:
             for _, command in asked
         ]
 
-    async def claim_free(self, _tx: Transaction, _route: str, calls: Sequence[KeyedCall]) -> Set[str]:
-        return {call.key for call in calls} - self.used
+    async def keep_new(
+        self, _tx: Transaction, _route: str, answered: Sequence[tuple[KeyedCall, StoredAnswer]]
+    ) -> Set[str]:
+        self.kept |= {call.key: answer.body for call, answer in answered if call.key not in self.used}
+        return {call.key for call, _ in answered} & self.used
 
-    async def release_many(self, _tx: Transaction, _route: str, calls: Sequence[KeyedCall]) -> None:
-        self.released += [call.key for call in calls]
-
-    async def keep_many(self, _tx: Transaction, answers: Mapping[str, StoredAnswer]) -> None:
-        self.kept |= {key: answer.body for key, answer in answers.items()}
+    async def used_among(self, _tx: Transaction, keys: Sequence[str]) -> Set[str]:
+        return set(keys) & self.used
 
     def call(self, name: str, *, key: str | None = None, to: int = 1, fields: RecipientFields | None = None) -> Any:
         targets = tuple(Target(id=name, fields=fields or RecipientFields()) for _ in range(to))
@@ -132,7 +132,7 @@ async def test_whom_nobody_is_ahead_of_goes_alone_and_at_once(house: House) -> N
 async def test_those_behind_go_together_and_each_has_its_own_answer(house: House) -> None:
     told = await _behind_a_first(house, *(lambda name=name: house.call(name, key=name) for name in ("a", "bad", "b")))
     assert house.stored == [["a", "bad", "b"]]
-    assert (house.alone, house.released) == (["first"], ["bad"])
+    assert house.alone == ["first"]
     assert isinstance(told[1], Refused)
     assert {key: body.split()[0] for key, body in house.kept.items()} == {"a": b"a", "b": b"b"}
     assert told[0].body == house.kept["a"] != told[2].body == house.kept["b"]
@@ -160,7 +160,25 @@ async def test_a_used_key_and_a_twin_are_looked_at_alone(house: House) -> None:
         lambda: house.call("b", key="new"),
         lambda: house.call("c", key="new"),
     )
-    assert (told[0], told[2], house.stored) == ("a alone", "c alone", [["b"]])
+    assert (told[0], told[2], house.stored) == ("a alone", "c alone", [["a", "b"], ["b"]])
+
+
+async def test_a_key_that_came_before_spoils_no_group(house: House) -> None:
+    await _behind_a_first(house, lambda: house.call("a", key="k"))
+    house.door.clear()
+    told = await _behind_a_first(house, lambda: house.call("again", key="k"), lambda: house.call("b", key="new"))
+    assert (told[0], house.stored) == ("again alone", [["a"], ["b"]])
+
+
+async def test_what_is_no_key_is_looked_at_alone(house: House) -> None:
+    told = await _behind_a_first(house, lambda: house.call("a", key="\x00"), lambda: house.call("b"))
+    assert (told[0], house.stored) == ("a alone", [["b"]])
+
+
+async def test_what_is_refused_now_but_was_used_before_is_looked_at_alone(house: House) -> None:
+    house.used = {"old"}
+    told = await _behind_a_first(house, lambda: house.call("bad", key="old"), lambda: house.call("b", key="new"))
+    assert (told[0], house.stored, set(house.kept)) == ("bad alone", [["bad", "b"]], {"new"})
 
 
 async def test_contradictions_about_somebody_count_in_turn(house: House) -> None:

@@ -39,11 +39,13 @@ class EdgeConnection(_Driver):
         self._is_reset = False
         self._turn = asyncio.Lock()
 
-    def enter(self, tenant_id: str) -> None:
-        """The next transaction begins in this tenant, and resets the session when it commits."""
+    def enter(self, tenant_id: str, *, waits: bool) -> None:
+        """The next transaction begins in this tenant, and resets the session when it commits. One that does not wait
+        for long fails where it would have to."""
         if not _TENANT.match(tenant_id):
             raise ValueError("That cannot be the id of a tenant.")
-        self._entering = _BEGIN + _SQL["enter_at_begin"].replace(_PLACE, tenant_id)
+        how = "enter_at_begin" if waits else "enter_in_haste"
+        self._entering = _BEGIN + _SQL[how].replace(_PLACE, tenant_id)
 
     async def execute(self, query: str, *args: object, **options: Any) -> str:
         if self._entering is None or query not in (_BEGIN, _COMMIT):

@@ -14,8 +14,6 @@ from waypost.kernel.work import Transaction
 from waypost.tenants.model import KeptCall
 
 _SQL: Final = load("idempotency")
-_AT_ONCE: Final = "50ms"
-"""How long those wait for a lock who rather fail."""
 
 
 class PgIdempotencyStore:
@@ -63,16 +61,19 @@ class PgIdempotencyStore:
         rows = await connection_of(tx).fetch(_SQL["find_calls"], tx.tenant_id, list(keys))
         return {row["key"]: (row["route"], row["fingerprint"]) for row in rows}
 
-    async def claim_free(self, tx: Transaction, route: str, wanted: Mapping[str, bytes], at: datetime) -> Set[str]:
+    async def keep_new(self, tx: Transaction, calls: Mapping[str, KeptCall]) -> Set[str]:
+        kept = calls.values()
         rows = await connection_of(tx).fetch(
-            _SQL["claim_free_keys"], tx.tenant_id, route, list(wanted), list(wanted.values()), at, _AT_ONCE
+            _SQL["keep_new_calls"],
+            tx.tenant_id,
+            list(calls),
+            [call.route for call in kept],
+            [call.fingerprint for call in kept],
+            [call.status for call in kept],
+            [call.answer for call in kept],
+            [call.created_at for call in kept],
         )
-        return {row["key"] for row in rows if row["key"] is not None}
-
-    async def keep_many(
-        self, tx: Transaction, keys: Sequence[str], statuses: Sequence[int], answers: Sequence[bytes]
-    ) -> None:
-        await connection_of(tx).execute(_SQL["keep_answers"], tx.tenant_id, keys, statuses, answers)
+        return {row["key"] for row in rows}
 
     async def release_many(self, tx: Transaction, route: str, taken: Mapping[str, bytes]) -> None:
         await connection_of(tx).execute(_SQL["release_keys"], tx.tenant_id, route, list(taken), list(taken.values()))

@@ -51,24 +51,14 @@ delete from idempotency_keys i
 using unnest($3::text[], $4::bytea[]) as k (key, fingerprint)
 where i.tenant_id = $1 and i.key = k.key and i.route = $2 and i.fingerprint = k.fingerprint
 
--- name: claim_free_keys
+-- name: keep_new_calls
 -- tenant: row
--- Keys of calls that are stored together: whoever must wait, for a twin or for anything after, fails and goes alone.
-with hurry as materialized (select set_config('lock_timeout', $6, true) as patience),
-     taken as (
-         insert into idempotency_keys (tenant_id, key, route, fingerprint, created_at)
-         select $1, k.key, $2, k.fingerprint, $5
-         from unnest($3::text[], $4::bytea[]) as k (key, fingerprint)
-         where (select patience from hurry) is not null
-         order by k.key
-         on conflict (tenant_id, key) do nothing
-         returning key)
-select t.key from hurry h left join taken t on h.patience is not null
-
--- name: keep_answers
--- tenant: row
--- The answers of calls that were stored together, in the transaction of their effects. Each is found by its key,
--- whatever the statistics say.
-update idempotency_keys set status = ($3::int[])[array_position($2::text[], key)],
-       answer = ($4::bytea[])[array_position($2::text[], key)]
-where tenant_id = $1 and key = any ($2::text[])
+-- Calls that were stored together, in the transaction of their effects. A key that was used before is left alone, and
+-- missing in the answer.
+insert into idempotency_keys (tenant_id, key, route, fingerprint, status, answer, created_at)
+select $1, k.key, k.route, k.fingerprint, k.status, k.answer, k.created_at
+from unnest($2::text[], $3::text[], $4::bytea[], $5::int[], $6::bytea[], $7::timestamptz[])
+     as k (key, route, fingerprint, status, answer, created_at)
+order by k.key
+on conflict (tenant_id, key) do nothing
+returning key

@@ -39,14 +39,14 @@ class PgWork:
         self._acquire_timeout = acquire_timeout
 
     @asynccontextmanager
-    async def begin(self, tenant_id: str) -> AsyncGenerator[PgTransaction]:
+    async def begin(self, tenant_id: str, *, waits: bool = True) -> AsyncGenerator[PgTransaction]:
         """Commits when the block ends, rolls back when it raises. A busy or lost database becomes `Unavailable`."""
         connection = await self._acquire()
         try:
             transaction = connection.transaction()
             tx = PgTransaction(tenant_id, connection)
             try:
-                connection.enter(tenant_id)
+                connection.enter(tenant_id, waits=waits)
                 await transaction.start()
                 yield tx
             except BaseException as error:
