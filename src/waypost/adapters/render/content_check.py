@@ -25,6 +25,7 @@ def check_content(
             refuse_trouble(part, source, content.profile, most_bytes)
             dialect = dialect_of(content.profile, speech)
             mentioned |= dialect.names(part, source)
+            dialect.refuse_unknown_calls(part, source)
             if part == "json":
                 dialect.template(part, source)
         except RenderRefused as refused:

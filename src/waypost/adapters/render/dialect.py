@@ -24,3 +24,7 @@ class Dialect(Protocol):
     def names(self, part: str, source: str) -> frozenset[str]:
         """What the source reads (`mentions`). Raises `RenderRefused` where the source is none."""
         ...
+
+    def refuse_unknown_calls(self, part: str, source: str) -> None:
+        """Raises `RenderRefused` where a whole source, with all it includes, calls what is not there."""
+        ...

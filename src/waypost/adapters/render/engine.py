@@ -4,6 +4,7 @@ Fuel counts instructions, not work or memory, so time and memory are bounded by 
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 import minijinja
@@ -12,7 +13,8 @@ from waypost.adapters.render.dialect import JSON, MARKUP, PartTemplate
 from waypost.adapters.render.json_part import Marks, check_literal
 from waypost.adapters.render.mentions import mentioned, might_speak
 from waypost.adapters.render.refusal import RenderRefused
-from waypost.adapters.render.speech import Speech, Unsuitable
+from waypost.adapters.render.speech import FILTERS, Speech, Unsuitable
+from waypost.adapters.render.unknown_words import Unknown, unknown_calls, unknown_words
 from waypost.templates.model import JsonObject
 
 FUEL: Final = 1_000_000
@@ -21,6 +23,8 @@ RENDER_ERRORS: Final = (minijinja.TemplateError, Unsuitable)
 # `namespace` can hold itself, which overflows the stack; `debug` and `pprint` show what they were not given to show.
 _REMOVED_GLOBALS: Final = ("namespace", "debug")
 _REMOVED_FILTERS: Final = ("pprint",)
+
+_OWN_FILTERS: Final = frozenset({*FILTERS, "truncate"})
 
 _END_OF_PATH: Final = re.compile(rb"[A-Za-z_][\w.]*\Z")
 _PATH: Final = re.compile(r"[A-Za-z_]\w{0,63}(?:\.\w{1,64}){0,8}\Z", re.ASCII)
@@ -84,9 +88,28 @@ class JinjaDialect:
 
     def names(self, part: str, source: str) -> frozenset[str]:
         try:
-            return mentioned_names(self._environment, source)
+            names = mentioned_names(self._environment, source)
         except minijinja.TemplateError as error:
             raise refusal_of(error, part=part, source=source, context={}) from None
+        _refuse_first(unknown_words(source, self._has_filter, self._has_test), part)
+        return names
+
+    def refuse_unknown_calls(self, part: str, source: str) -> None:
+        undeclared = self._environment.undeclared_variables_in_str(source) - self._environment.globals.keys()
+        _refuse_first(unknown_calls(source, frozenset(undeclared)), part)
+
+    def _has_filter(self, name: str) -> bool:
+        return name in _OWN_FILTERS or self._knows(f"''|{name}", "UnknownFilter")
+
+    def _has_test(self, name: str) -> bool:
+        return self._knows(f"'' is {name}", "UnknownTest")
+
+    def _knows(self, trial: str, complaint: str) -> bool:
+        try:
+            self._environment.eval_expr(trial)
+        except minijinja.TemplateError as error:
+            return error.kind != complaint
+        return True
 
 
 class _JinjaTemplate:
@@ -104,6 +127,12 @@ class _JinjaTemplate:
             return self._marks.resolve(self._environment.render_template(self._part, **context))
         except RENDER_ERRORS as error:
             raise refusal_of(error, part=self._part, source=self._source, context=context) from None
+
+
+def _refuse_first(found: Iterator[Unknown], part: str) -> None:
+    for word in found:
+        place = f"Line {word.line} of {part}"
+        raise RenderRefused("template_syntax", f"{place} {word.sentence}: `{word.name[:64]}`.", f"/{part}")
 
 
 def _truncate(value: object, length: object = 255, killwords: object = None, end: object = "...") -> str:

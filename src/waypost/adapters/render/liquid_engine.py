@@ -140,8 +140,16 @@ class LiquidDialect:
             analysis = environment.from_string(source).analyze(include_partials=False)
         except LiquidError as error:
             raise _refusal(error, part) from None
+        for name, spans in analysis.filters.items():
+            if name not in environment.filters:
+                line = source.count("\n", 0, spans[0].index) + 1
+                words = f"Line {line} of {part} uses a filter that does not exist: `{name[:64]}`."
+                raise RenderRefused("template_syntax", words, f"/{part}")
         paths = (_path(variable) for variables in analysis.globals.values() for variable in variables)
         return mentioned([path for path in paths if path], speaks=not analysis.filters.keys().isdisjoint(FILTERS))
+
+    def refuse_unknown_calls(self, part: str, source: str) -> None:
+        """Liquid has no functions."""
 
 
 class _LiquidTemplate:
