@@ -129,6 +129,15 @@ async def test_each_item_says_what_it_says_in_its_turn(acme: Any) -> None:
     ]
 
 
+async def test_what_a_later_item_takes_away_an_earlier_one_still_has(acme: Any) -> None:
+    bodies = [item(1, to={"id": "u", "email": None if number % 2 else "u@example.com"}) for number in range(6)]
+    for body in bodies:
+        body["content"] = {"subject": "Hello", "text": "Hello"}
+    answer = await acme.ok("POST", PATH, bodies)
+    told = [(each["notifications"][0]["status"], each["notifications"][0].get("reason")) for each in answer["items"]]
+    assert told == [("queued", None), ("suppressed", "no_address")] * 3
+
+
 async def test_lines_are_as_good_as_an_array(acme: Any) -> None:
     lines = [json.dumps(item(1)), "", "{broken", json.dumps(item(2)), '{"to": "x", "to": "y"}', "  "]
     body = "\r\n".join(lines).encode()

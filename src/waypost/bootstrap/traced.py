@@ -52,9 +52,15 @@ class TracedSubmit:
             return answers
 
     async def decide(
-        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand], *, part_of: UUID | None = None
+        self,
+        tx: Transaction,
+        scope: Scope,
+        commands: Sequence[SubmitCommand],
+        *,
+        part_of: UUID | None = None,
+        before: Decided | None = None,
     ) -> Decided:
-        decided = await self._submit.decide(tx, scope, commands, part_of=part_of)
+        decided = await self._submit.decide(tx, scope, commands, part_of=part_of, before=before)
 
         async def store() -> Sequence[Accepted | Refused]:
             with self._tracer.start_as_current_span("submit", record_exception=False) as span:
@@ -64,7 +70,7 @@ class TracedSubmit:
                 span.set_attribute("waypost.notifications", made)
                 return answers
 
-        return Decided(refused=decided.refused, store=store)
+        return Decided(refused=decided.refused, store=store, judged=decided.judged)
 
 
 class TracedComposer:

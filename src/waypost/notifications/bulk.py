@@ -1,14 +1,13 @@
 """Many calls to send in one: each accepted or refused on its own, by the rules of a single one, in one transaction.
 
 They come slice by slice, so that only a few are unpacked at a time. All that is accepted belongs to one request. While
-the database stores one batch, the next is read and decided.
+the database stores one batch, the next is decided, and the one after that is read.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -26,6 +25,7 @@ from waypost.tenants.idempotency import Idempotency, KeyedCall
 MOST_RECIPIENTS: Final = 10_000
 _ROUTE: Final = "an item of a bulk"
 _BATCH: Final = 500
+Done = TypeVar("Done")
 _NOT_YET: Final = Refused("This has not been decided.")
 
 
@@ -59,99 +59,133 @@ class SubmitBulk:
         self, tx: Transaction, scope: Scope, slices: Iterable[Sequence[BulkItem | Refused]]
     ) -> BulkAnswer:
         scope.demand(Permission.NOTIFICATIONS_SEND)
-        request_id = mint(self._clock)
-        answers: list[Accepted | Refused] = []
-        room = MOST_RECIPIENTS
-        async with aclosing(_read_ahead(slices)) as batches, _Behind() as behind:
-            async for given in batches:
-                room = _take_room(given, room)
-                await self._add(tx, scope, request_id, given, answers, behind)
-        made = [one.id for answer in answers if isinstance(answer, Accepted) for one in answer.notifications]
-        if not any(isinstance(answer, Accepted) for answer in answers):
-            return BulkAnswer(request_id=None, answers=answers)
-        await self._store.add_request(tx, request_id, scope.key_id, made)
-        return BulkAnswer(request_id=request_id, answers=answers)
+        bulk = _Bulk(mint(self._clock))
+        left = iter(slices)
+        async with _Beside() as beside:
+            reading = beside.start(self._take_in(tx, bulk, left))
+            while (batch := await reading).items:
+                reading = beside.start(self._take_in(tx, bulk, left))
+                await self._add(tx, scope, bulk, batch, beside)
+            if bulk.storing is not None:
+                await bulk.storing
+        made = [one.id for answer in bulk.answers if isinstance(answer, Accepted) for one in answer.notifications]
+        if not any(isinstance(answer, Accepted) for answer in bulk.answers):
+            return BulkAnswer(request_id=None, answers=bulk.answers)
+        await self._store.add_request(tx, bulk.request_id, scope.key_id, made)
+        return BulkAnswer(request_id=bulk.request_id, answers=bulk.answers)
 
-    async def _add(
-        self,
-        tx: Transaction,
-        scope: Scope,
-        request_id: UUID,
-        items: list[BulkItem | Refused],
-        answers: "list[Accepted | Refused]",
-        behind: "_Behind",
-    ) -> None:
-        """Decides about the items and leaves the storing to run behind; then their places in `answers` are filled."""
-        await self._claim_keys(tx, items)
-        first = len(answers)
-        answers += [item if isinstance(item, Refused) else _NOT_YET for item in items]
-        for run in runs(
-            _Placed(first + place, item.command, item.call)
-            for place, item in enumerate(items)
-            if isinstance(item, BulkItem)
-        ):
-            decided = await self._submit.decide(tx, scope, [one.command for one in run], part_of=request_id)
-            await behind.follow(_fill(answers, run, decided))
-            refused = [one.call for one, is_refused in zip(run, decided.refused, strict=True) if is_refused]
-            await self._idempotency.release_many(tx, _ROUTE, [call for call in refused if call is not None])
-
-    async def _claim_keys(self, tx: Transaction, items: list[BulkItem | Refused]) -> None:
-        """Puts a refusal in the place of every item whose key was used for something else."""
+    async def _take_in(
+        self, tx: Transaction, bulk: "_Bulk", slices: Iterator[Sequence[BulkItem | Refused]]
+    ) -> "_Batch":
+        """Reads the next batch and takes its keys, while those before it are decided and stored."""
+        items = await _read(slices)
+        bulk.room = _take_room(items, bulk.room)
         keyed = [
             (place, item.call)
             for place, item in enumerate(items)
             if isinstance(item, BulkItem) and item.call is not None
         ]
-        mine = await self._idempotency.claim_many(tx, _ROUTE, [call for _, call in keyed])
-        for (place, _), is_mine in zip(keyed, mine, strict=True):
+        calls = [call for _, call in keyed]
+        return _Batch(
+            items=items,
+            places=[place for place, _ in keyed],
+            calls=calls,
+            mine=await self._idempotency.claim_many(tx, _ROUTE, calls),
+        )
+
+    async def _add(self, tx: Transaction, scope: Scope, bulk: "_Bulk", batch: "_Batch", beside: "_Beside") -> None:
+        """Decides about the items and leaves the storing to run beside; then their places in `answers` are filled."""
+        await self._refuse_taken(tx, batch)
+        first = len(bulk.answers)
+        bulk.answers += [item if isinstance(item, Refused) else _NOT_YET for item in batch.items]
+        for run in runs(
+            _Placed(first + place, item.command, item.call)
+            for place, item in enumerate(batch.items)
+            if isinstance(item, BulkItem)
+        ):
+            commands = [one.command for one in run]
+            decided = await self._submit.decide(tx, scope, commands, part_of=bulk.request_id, before=bulk.last_decided)
+            before, bulk.storing_before = bulk.storing_before, bulk.storing
+            bulk.storing = beside.start(_fill(bulk.answers, run, decided, bulk.storing))
+            bulk.last_decided = decided
+            refused = [one.call for one, is_refused in zip(run, decided.refused, strict=True) if is_refused]
+            await self._idempotency.release_many(tx, _ROUTE, [call for call in refused if call is not None])
+            if before is not None:
+                await before
+
+    async def _refuse_taken(self, tx: Transaction, batch: "_Batch") -> None:
+        """Puts a refusal in the place of every item whose key was used for something else."""
+        mine = batch.mine
+        if not all(mine):
+            # Some may have belonged to an item of this bulk that has been refused since.
+            mine = await self._idempotency.claim_many(tx, _ROUTE, batch.calls)
+        for place, is_mine in zip(batch.places, mine, strict=True):
             if not is_mine:
                 message = "This key was used for another request. Use a new key for a new request."
-                items[place] = refuse("/idempotency_key", "idempotency_key_reused", message)
+                batch.items[place] = refuse("/idempotency_key", "idempotency_key_reused", message)
 
 
-class _Behind:
-    """What is stored while the next is decided: one thing at a time, in order. What failed first is what is raised."""
+@dataclass(slots=True)
+class _Bulk:
+    """How far a bulk has come."""
+
+    request_id: UUID
+    answers: list[Accepted | Refused] = field(default_factory=list["Accepted | Refused"])
+    room: int = MOST_RECIPIENTS
+    last_decided: Decided | None = None
+    storing_before: asyncio.Task[None] | None = None
+    storing: asyncio.Task[None] | None = None
+    """One at a time, in order. Two may be waited for: with one, the database would stand still between them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Batch:
+    """What is worth a round trip, and of those with a key whether it is theirs."""
+
+    items: list[BulkItem | Refused]
+    places: Sequence[int]
+    calls: Sequence[KeyedCall]
+    mine: Sequence[bool]
+
+
+class _Beside:
+    """What runs beside the deciding: the reading before it, the storing behind it. What failed first is what is raised,
+    and nothing is left running."""
 
     def __init__(self) -> None:
-        self._last: asyncio.Task[None] | None = None
+        self._running: set[asyncio.Task[Any]] = set()
+        self._failure: Exception | None = None
 
-    async def follow(self, storing: Coroutine[None, None, None]) -> None:
+    def start(self, work: Coroutine[None, None, Done]) -> asyncio.Task[Done]:
+        task = asyncio.create_task(self._watch(work))
+        self._running.add(task)
+        task.add_done_callback(self._leave)
+        return task
+
+    def _leave(self, task: asyncio.Task[Any]) -> None:
+        self._running.discard(task)
+        if not task.cancelled():
+            # Looked at here, or the loop would complain of what nobody waited for.
+            task.exception()
+
+    async def _watch(self, work: Coroutine[None, None, Done]) -> Done:
         try:
-            await self._caught_up()
-        except BaseException:
-            storing.close()
+            return await work
+        except Exception as error:
+            self._failure = self._failure or error
             raise
-        self._last = asyncio.create_task(storing)
 
-    async def _caught_up(self) -> None:
-        if (last := self._last) is not None:
-            await last
-
-    async def __aenter__(self) -> "_Behind":
+    async def __aenter__(self) -> "_Beside":
         return self
 
     async def __aexit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if error is None:
-            await self._caught_up()
-        elif (last := self._last) is not None:
-            failed_before = last.done() and not last.cancelled() and last.exception()
-            last.cancel()
-            await asyncio.wait([last])
-            if failed_before and failed_before is not error:
-                raise failed_before from None
-
-
-async def _read_ahead(slices: Iterable[Sequence[BulkItem | Refused]]) -> AsyncGenerator[list[BulkItem | Refused]]:
-    """What is worth a round trip, and the next of it read while the database works."""
-    left = iter(slices)
-    reading = asyncio.create_task(_read(left))
-    try:
-        while batch := await reading:
-            reading = asyncio.create_task(_read(left))
-            yield batch
-    finally:
-        reading.cancel()
-        await asyncio.wait([reading])
+        first = self._failure
+        if running := list(self._running):
+            for task in running:
+                task.cancel()
+            await asyncio.wait(running)
+        if error is not None and first is not None and first is not error:
+            raise first from None
 
 
 async def _read(slices: Iterator[Sequence[BulkItem | Refused]]) -> list[BulkItem | Refused]:
@@ -165,7 +199,11 @@ async def _read(slices: Iterator[Sequence[BulkItem | Refused]]) -> list[BulkItem
     return batch
 
 
-async def _fill(answers: "list[Accepted | Refused]", run: Sequence[_Placed], decided: Decided) -> None:
+async def _fill(
+    answers: "list[Accepted | Refused]", run: Sequence[_Placed], decided: Decided, before: "asyncio.Task[None] | None"
+) -> None:
+    if before is not None:
+        await before
     for one, answer in zip(run, await decided.store(), strict=True):
         answers[one.place] = answer
 

@@ -1,5 +1,6 @@
 """What notifications need from the system of record. Delivery's own ports are beside the delivery engine."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -79,7 +80,9 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     refused: Sequence[bool]
     store: Callable[[], Awaitable[Sequence[Accepted | Refused]]]
-    """One answer for each, in order."""
+    """One answer for each, in order. The gate is asked first."""
+    judged: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    """Set once `store` has heard the gate, or failed to: from then on people may change again."""
 
 
 class SubmitCall(Protocol):
@@ -102,9 +105,17 @@ class SubmitCall(Protocol):
         ...
 
     async def decide(
-        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand], *, part_of: UUID | None = None
+        self,
+        tx: Transaction,
+        scope: Scope,
+        commands: Sequence[SubmitCommand],
+        *,
+        part_of: UUID | None = None,
+        before: Decided | None = None,
     ) -> Decided:
-        """The same in two halves, for whoever has many batches: the one is stored while the next is decided."""
+        """The same in two halves, for whoever has many batches: the one is stored while the next is decided.
+
+        `before`: the batch before this one, whose storing has begun."""
         ...
 
 

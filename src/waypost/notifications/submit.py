@@ -3,6 +3,7 @@
 Every step works on the whole batch. Each call is accepted or refused on its own; one call is the batch of one.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
@@ -75,12 +76,18 @@ class Submit:
         return await (await self.decide(tx, scope, commands, part_of=part_of)).store()
 
     async def decide(
-        self, tx: Transaction, scope: Scope, commands: Sequence[SubmitCommand], *, part_of: UUID | None = None
+        self,
+        tx: Transaction,
+        scope: Scope,
+        commands: Sequence[SubmitCommand],
+        *,
+        part_of: UUID | None = None,
+        before: Decided | None = None,
     ) -> Decided:
         """The first half of `many`, which says who is refused. Its other half may run beside the next batch."""
         scope.demand(Permission.NOTIFICATIONS_SEND)
         request = Request(id=part_of or mint(self._clock), asker=None if part_of else scope.key_id)
-        return await self._decide(tx, [Intent(command, request) for command in commands])
+        return await self._decide(tx, [Intent(command, request) for command in commands], before)
 
     async def each(self, tx: Transaction, asked: Sequence[tuple[Scope, SubmitCommand]]) -> Sequence[Accepted | Refused]:
         """The same for calls that know nothing of each other: each is a request of its own."""
@@ -92,17 +99,21 @@ class Submit:
         )
         return await decided.store()
 
-    async def _decide(self, tx: Transaction, intents: Sequence[Intent]) -> Decided:
+    async def _decide(self, tx: Transaction, intents: Sequence[Intent], before: Decided | None = None) -> Decided:
         begun, now = self._clock.monotonic(), self._clock.now()
         _check(intents, now)
         await self._own_names.check(tx, going(intents))
         await name_members(tx, self._lists, going(intents))
         await self._contents.choose(tx, going(intents), now)
         files = await self._attacher.read(tx.tenant_id, going(intents))
-        await self._resolve(tx, going(intents))
-        verdicts = await self._judge(tx, going(intents), now)
+        await self._resolve(tx, going(intents), before)
+        judged = asyncio.Event()
 
         async def store() -> Sequence[Accepted | Refused]:
+            try:
+                verdicts = await self._judge(tx, going(intents), now)
+            finally:
+                judged.set()
             _draft(tx.tenant_id, going(intents), verdicts, now)
             await self._attacher.keep(tx, going(intents), files)
             await self._keeper.keep(tx, going(intents), now)
@@ -114,11 +125,12 @@ class Submit:
             self._telemetry.accepted(accepted, self._clock.monotonic() - begun)
             return answers
 
-        return Decided(refused=[isinstance(intent.answer, Refused) for intent in intents], store=store)
+        refused = [isinstance(intent.answer, Refused) for intent in intents]
+        return Decided(refused=refused, store=store, judged=judged)
 
-    async def _resolve(self, tx: Transaction, intents: Sequence[Intent]) -> None:
+    async def _resolve(self, tx: Transaction, intents: Sequence[Intent], before: Decided | None) -> None:
         """Looks who is meant and tries the content on everybody, again without those refused: what they say about
-        people does not count. Only then is anybody made or changed."""
+        people does not count. Only then is anybody made or changed, and the batch before has been judged by then."""
         while True:
             plan = await self._resolver.look(tx, [_party_of(intent.command) for intent in intents])
             _see(intents, plan, tx.tenant_id)
@@ -126,6 +138,10 @@ class Submit:
             if len(standing := going(intents)) == len(intents):
                 break
             intents = standing
+        if not plan.changes_anybody:
+            return
+        if before is not None:
+            await before.judged.wait()
         try:
             someone_else = await self._resolver.bring_in(tx, plan)
         except Refused as refusal:

@@ -46,6 +46,11 @@ class Plan:
     planned: Sequence[Planned] = ()
     people: dict[str, Person] = field(default_factory=dict[str, Person])
 
+    @property
+    def changes_anybody(self) -> bool:
+        """Would anybody be made or changed by it?"""
+        return any(one.known is None or (one.merge is not None and one.merge.changed) for one in self.planned)
+
     def seen_by(self, number: int, tenant_id: str) -> Sequence[Sequence[Resolved]] | Refused:
         """A party's people in the order of first mention, each as seen from each of its channels.
 

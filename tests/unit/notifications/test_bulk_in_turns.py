@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from waypost.kernel.clock import VirtualClock
-from waypost.kernel.errors import Refused, Unavailable, refuse
+from waypost.kernel.errors import Conflict, Refused, Unavailable, refuse
 from waypost.kernel.ids import mint
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.uncollected import uncollected
@@ -38,16 +38,24 @@ class House:
 
     def __init__(self) -> None:
         self.seen: list[str] = []
+        self.claimed: dict[str, bytes] = {}
         self.released: list[str] = []
         self.noted = 0
         self.store_fails: Exception | None = None
         self.decide_fails: Exception | None = None
+        self.claim_fails: Exception | None = None
         self.storing = 0
         self.door: asyncio.Event | None = None
         self.bulk = SubmitBulk(submit=self, store=self, idempotency=self, clock=CLOCK)  # pyright: ignore
 
     async def decide(
-        self, _tx: Transaction, _scope: Scope, commands: Sequence[SubmitCommand], *, part_of: UUID | None = None
+        self,
+        _tx: Transaction,
+        _scope: Scope,
+        commands: Sequence[SubmitCommand],
+        *,
+        part_of: UUID | None = None,
+        before: Decided | None = None,
     ) -> Decided:
         names = [str(command.to[0].id) for command in commands]
         self.seen.append(f"decide {names[0]}")
@@ -72,18 +80,24 @@ class House:
         return Decided(refused=[name.startswith("bad") for name in names], store=store)
 
     async def claim_many(self, _tx: Transaction, _route: str, calls: Sequence[KeyedCall]) -> Sequence[bool]:
-        return [True for _ in calls]
+        if self.claim_fails is not None and self.seen:
+            raise self.claim_fails
+        for call in calls:
+            self.claimed.setdefault(call.key, call.fingerprint)
+        return [self.claimed[call.key] == call.fingerprint for call in calls]
 
     async def release_many(self, _tx: Transaction, _route: str, calls: Sequence[KeyedCall]) -> None:
-        self.released += [call.key for call in calls]
+        for call in calls:
+            del self.claimed[call.key]
+            self.released.append(call.key)
 
     async def add_request(self, *_args: Any) -> None:
         self.noted += 1
 
-    async def send(self, names: Sequence[str]) -> list[Accepted | Refused]:
+    async def send(self, names: Sequence[str], keys: Sequence[str] = ()) -> list[Accepted | Refused]:
         items = [
-            BulkItem(command=SubmitCommand(to=(Target(id=name),)), call=KeyedCall(key=name, fingerprint=b""))
-            for name in names
+            BulkItem(command=SubmitCommand(to=(Target(id=name),)), call=KeyedCall(key=key, fingerprint=name.encode()))
+            for name, key in zip(names, keys or names, strict=True)
         ]
         slices = [items[start : start + 250] for start in range(0, len(items), 250)]
         return list((await self.bulk(Transaction("acme"), SCOPE, slices)).answers)
@@ -111,6 +125,31 @@ async def test_what_failed_first_is_told_and_not_what_came_of_it() -> None:
     house.store_fails, house.decide_fails = Unavailable("The database is busy."), RuntimeError("aborted")
     with pytest.raises(Unavailable):
         await house.send([f"user-{number}" for number in range(1_200)])
+
+
+async def test_a_failure_of_the_reading_is_told_before_what_came_of_it() -> None:
+    house = House()
+    house.claim_fails, house.decide_fails = Conflict("A twin is in flight."), RuntimeError("aborted")
+    with pytest.raises(Conflict):
+        await house.send([f"user-{number}" for number in range(1_200)])
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_the_key_of_a_refused_item_serves_one_that_was_read_before_the_refusal() -> None:
+    house = House()
+    names = ["bad-0", *(f"user-{number}" for number in range(1, 700))]
+    answers = await house.send(names, ["shared", *names[1:600], "shared", *names[601:]])
+    assert [number for number, answer in enumerate(answers) if isinstance(answer, Refused)] == [0]
+    assert house.claimed["shared"] == b"user-600"
+
+
+async def test_a_key_that_an_accepted_item_holds_is_refused_to_another() -> None:
+    house = House()
+    names = [f"user-{number}" for number in range(700)]
+    answers = await house.send(names, ["shared", *names[1:600], "shared", *names[601:]])
+    assert [(number, answer.code) for number, answer in enumerate(answers) if isinstance(answer, Refused)] == [
+        (600, "idempotency_key_reused")
+    ]
 
 
 async def test_where_deciding_fails_nothing_is_left_running() -> None:

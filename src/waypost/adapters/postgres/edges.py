@@ -31,13 +31,14 @@ _reset_query_of: Final = cast("Callable[[object], str]", vars(_Driver)["get_rese
 
 
 class EdgeConnection(_Driver):
-    __slots__ = ("_entering", "_is_reset", "_turn")
+    __slots__ = ("_asking", "_entering", "_is_reset", "_turn")
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)  # pyright: ignore[reportUnknownMemberType] - the driver has no types
         self._entering: str | None = None
         self._is_reset = False
         self._turn = asyncio.Lock()
+        self._asking = 0
 
     def enter(self, tenant_id: str, *, waits: bool) -> None:
         """The next transaction begins in this tenant, and resets the session when it commits. One that does not wait
@@ -58,8 +59,16 @@ class EdgeConnection(_Driver):
         return said
 
     async def _execute(self, *args: Any, **options: Any) -> Any:
-        async with self._turn:
-            return await _ask(self, *args, **options)
+        self._asking += 1
+        try:
+            async with self._turn:
+                answer = await _ask(self, *args, **options)
+        finally:
+            self._asking -= 1
+        if self._asking:
+            # Whoever waits for a turn asks first: then the database works while this answer is made use of.
+            await asyncio.sleep(0)
+        return answer
 
     def get_reset_query(self) -> str:
         """What the pool says on release: nothing after a commit that has said it."""
