@@ -1,7 +1,8 @@
 """The road of a batch, as named steps: claim → gate again → reserve → compose → send → settle.
 
 Several batches are on the road at once (`depth`), so that the wire is not idle while the database works. Whoever is
-next to claim holds the turn; the others carry what they have.
+next to claim holds the turn; the others carry what they have. A batch is composed and sent by parts, for the same
+reason.
 """
 
 import asyncio
@@ -61,6 +62,10 @@ POLL: Final = 2.0
 """Seconds after which a worker looks for work whatever the bell says."""
 _SHORTEST_WAIT: Final = 0.005
 _SUSPECTS_IN_A_ROW: Final = 20
+_COMPOSED_TOGETHER: Final = 100
+"""Messages of a batch: the first are on the wire while the next are being composed."""
+_COMPOSING_AT_ONCE: Final = 2
+"""While the render process works on one part, the inputs of another are opened."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,6 +106,7 @@ class Dispatcher:
         self._claim_size = min(batch_size, FIRST_CLAIM)
         self._depth = depth
         self._turn = asyncio.Lock()
+        self._composing = asyncio.Semaphore(_COMPOSING_AT_ONCE)
         self._stopping = asyncio.Event()
         self._cut = asyncio.Event()
         self._on_the_road = 0
@@ -136,8 +142,7 @@ class Dispatcher:
             with self._pauses.carrying(batch.id, batch.claimed):
                 going = await self._gate_again(batch.claimed, settlements)
                 going = await self._reserve(batch, going, settlements)
-                letters = await self._compose(batch, going, settlements)
-                await self._send(batch, letters, page, settlements)
+                await self._send_by_parts(batch, going, page, settlements)
                 await self._settle(batch, settlements, page)
         finally:
             self._arrive()
@@ -267,11 +272,30 @@ class Dispatcher:
                     served.append((index, ready))
         return served
 
-    async def _compose(
-        self, batch: Batch, going: Sequence[tuple[int, Claimed]], settlements: list[Settlement]
-    ) -> list[Letter]:
-        if not going:
-            return []
+    async def _send_by_parts(
+        self, batch: Batch, going: Sequence[tuple[int, Claimed]], page: JournalPage, settlements: list[Settlement]
+    ) -> None:
+        """Parts are composed in the order of their batches, so batches do not all wait for the same thing at once."""
+        begun: list[float] = []
+
+        async def send(part: Sequence[tuple[int, Claimed]]) -> None:
+            async with self._composing:
+                letters = await self._compose(part, settlements)
+            if letters:
+                begun.append(self._clock.monotonic())
+                await self._send(batch, letters, page, settlements)
+
+        parts = [going[first : first + _COMPOSED_TOGETHER] for first in range(0, len(going), _COMPOSED_TOGETHER)]
+        if len(parts) == 1:
+            await send(going)
+        else:
+            async with asyncio.TaskGroup() as group:
+                for part in parts:
+                    group.create_task(send(part))
+        if begun and 2 * len(going) >= self._claim_size:
+            self._claim_size = fit_claim(self._claim_size, self._clock.monotonic() - begun[0], self._most_claimed)
+
+    async def _compose(self, going: Sequence[tuple[int, Claimed]], settlements: list[Settlement]) -> list[Letter]:
         begun = self._clock.monotonic()
         try:
             answers = await self._parts.composer.compose([one for _, one in going])
@@ -312,10 +336,7 @@ class Dispatcher:
             blamed = not isinstance(error, Unavailable)
             settlements += [give_back(one.composed.claimed, self._clock.now(), blamed=blamed) for one in letters]
             return
-        begun = self._clock.monotonic()
         answers = await send_all(groups, page, self._cut, partial(self._may_begin, batch.term))
-        if 2 * len(letters) >= self._claim_size:
-            self._claim_size = fit_claim(self._claim_size, self._clock.monotonic() - begun, self._most_claimed)
         now = self._clock.now()
         for letter, answer in answers:
             claimed = letter.composed.claimed

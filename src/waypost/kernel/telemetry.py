@@ -95,7 +95,7 @@ METRICS: Final[Mapping[str, Metric]] = {
     "waypost_claimed_total": Metric(kind="counter", where="worker", sentence="Notifications taken off the queue."),
     "waypost_claim_seconds": Metric(kind="histogram", where="worker", sentence="Time of a claim."),
     "waypost_compose_seconds": Metric(
-        kind="histogram", where="worker", sentence="Time to open, render and compose a batch."
+        kind="histogram", where="worker", sentence="Time to open, render and compose a part of a batch."
     ),
     "waypost_withheld_total": Metric(
         kind="counter", where="worker", sentence="Notifications that could not be composed.", labels=("reason",)

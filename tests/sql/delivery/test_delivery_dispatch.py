@@ -86,6 +86,24 @@ async def test_everything_is_sent_once_and_settled(office: Any) -> None:
     assert await office.count("claims") == 0
 
 
+async def test_the_first_part_of_a_batch_is_sent_while_the_rest_is_composed(office: Any, plain_composer: Any) -> None:
+    ids = await office.submit(250)
+    worker, vendor, composed = await office.worker(), Vendor(), list[int]()
+
+    class Composer:
+        async def compose(self, claimed: Sequence[Claimed]) -> Sequence[Composed | Withheld]:
+            composed.append(len(claimed))
+            if len(composed) > 1:
+                await office.until(lambda: _has(vendor, 100))
+            return await plain_composer.compose(claimed)
+
+    async with office.running(worker.dispatcher(office, vendor, batch_size=500, composer=Composer())):
+        await office.until(lambda: all_in(office, State.DISPATCHED, ids))
+    assert sum(composed) == 250
+    assert max(composed) == 100
+    assert vendor.taken == dict.fromkeys(ids, 1)
+
+
 async def test_an_idle_worker_hears_the_bell_within_a_tenth_of_a_second(office: Any, database: Any) -> None:
     worker, vendor = await office.worker(), Vendor()
     bell, listener = Bell(database.api, office.clock), Listener(database.worker, office.clock)
