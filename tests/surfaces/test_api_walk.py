@@ -112,7 +112,7 @@ async def test_junk_is_refused_by_every_route_and_breaks_none(caller_of: Any) ->
     for endpoint in ENTERED:
         caller = caller_of(endpoint)
         for junk in JUNK:
-            if not junk and not endpoint.takes_body:
+            if not junk and not endpoint.needs_body:
                 continue
             answer = await caller(endpoint.method, path_of(endpoint), junk)
             assert answer.status_code in (400, 415, 422), (endpoint.name, junk[:40], answer.text)

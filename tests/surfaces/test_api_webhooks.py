@@ -36,6 +36,12 @@ async def test_the_life_of_an_endpoint(acme: Any) -> None:
     stale = await acme("PATCH", path, {"status": "disabled"}, headers={"If-Match": '"2"'})
     assert stale.status_code == 412
 
+    assert (await acme.ok("PATCH", path, {"description": None}))["description"] == ""
+    for name in ("url", "events", "status"):
+        assert await acme.refused("PATCH", path, {name: None}) == (422, "wrong_type", [f"/{name}"])
+
+    first = await acme.ok("POST", f"{path}/rotate-secret")
+    assert first["secret"] != made["secret"]
     rotated = await acme.ok("POST", f"{path}/rotate-secret", {"overlap": "2h"})
     assert rotated["id"] == made["id"]
     assert rotated["secret"] != made["secret"]

@@ -19,7 +19,7 @@ from waypost.api.problem import answer_of, internal_answer
 from waypost.api.request_log import log_unexpected
 from waypost.api.request_parts import bearer_of, expected_version_of, idempotency_key_of, query_of, tenant_of
 from waypost.api.request_record import RequestRecord
-from waypost.api.shapes import NoBody, NoQuery
+from waypost.api.shapes import NoQuery
 from waypost.api.upload_body import OptionsQuery, read_upload
 from waypost.bootstrap import App
 from waypost.inbox.visitors import claimed_tenant, visitor_scope
@@ -189,8 +189,8 @@ def _path_of(request: Incoming) -> Mapping[str, str]:
 
 
 def _body_of(endpoint: Endpoint, request: Incoming, raw: bytes) -> Any:
-    if endpoint.body is NoBody and not raw:
-        return NoBody()
+    if not raw and not endpoint.needs_body:
+        return endpoint.body()
     if endpoint.is_bulk:
         return read_items(request.headers.get("content-type"), raw, endpoint.body_shape)
     check_media_type(request.headers.get("content-type"))

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args, get_origin
 from uuid import UUID
 
+import msgspec
+
 from waypost.api.bulk_body import Items
 from waypost.api.shapes import NoBody, NoQuery
 from waypost.api.upload_body import Uploaded
@@ -128,6 +130,13 @@ class Endpoint:
     @property
     def takes_body(self) -> bool:
         return self.body is not NoBody
+
+    @property
+    def needs_body(self) -> bool:
+        """False too for a POST whose body could only say something else than usual: `POST …/rotate-secret`."""
+        if self.method != "POST" or self.is_bulk or self.is_upload:
+            return self.takes_body
+        return any(each.required for each in msgspec.structs.fields(self.body))
 
     @property
     def is_bulk(self) -> bool:

@@ -166,7 +166,7 @@ def _operation(endpoint: Endpoint, schemas: _Schemas) -> Json:
     if endpoint.audited:
         operation["x-audited"] = True
     if endpoint.takes_body or endpoint.method == "POST":
-        operation["requestBody"] = {"required": endpoint.takes_body, "content": _request_content(endpoint, schemas)}
+        operation["requestBody"] = {"required": endpoint.needs_body, "content": _request_content(endpoint, schemas)}
     return operation
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final
 
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from waypost.api.shapes import Moment, PageQuery, Shape
 from waypost.kernel import ids
@@ -28,16 +28,16 @@ Description = Annotated[str, Meta(description="For people; at most 500 character
 class NewWebhookEndpoint(Shape):
     url: Url
     events: Events
-    description: Description = ""
+    description: Description | None = None
 
 
 class WebhookEndpointChange(Shape):
-    """What is left out stays as it is."""
+    """What is left out stays as it is; null takes the description away."""
 
-    url: Url | None = None
-    events: Events | None = None
-    description: Description | None = None
-    status: EndpointStatus | None = None
+    url: Url | UnsetType = UNSET
+    events: Events | UnsetType = UNSET
+    description: Description | UnsetType | None = UNSET
+    status: EndpointStatus | UnsetType = UNSET
 
 
 class WebhookEndpointView(Shape):

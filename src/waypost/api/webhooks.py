@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import Final
 
+from msgspec import UNSET
+
 from waypost.api.endpoint import Call, Endpoint, Versioned, endpoint
 from waypost.api.shapes import Created, Listing, NoBody, NoQuery, PageQuery
 from waypost.api.webhook_shapes import (
@@ -58,7 +60,7 @@ async def create_webhook_endpoint(call: Call[NewWebhookEndpoint, NoQuery]) -> Cr
     once."""
     new = call.body
     made = await call.app.webhooks.endpoints.create(
-        call.tx, call.scope, url=new.url, events=new.events, description=new.description
+        call.tx, call.scope, url=new.url, events=new.events, description=new.description or ""
     )
     return Created(id=ids.show("whe", made.endpoint.id), secret=made.secret)
 
@@ -109,11 +111,12 @@ async def read_webhook_endpoint(call: Call[NoBody, NoQuery]) -> Versioned:
 )
 async def change_webhook_endpoint(call: Call[WebhookEndpointChange, NoQuery]) -> Versioned:
     """Enabling one that was disabled starts afresh: what still waits is sent, and what was missed can be replayed."""
+    said = call.body
     change = EndpointChange(
-        url=call.body.url,
-        events=call.body.events,
-        description=call.body.description,
-        status=call.body.status,
+        url=None if said.url is UNSET else said.url,
+        events=None if said.events is UNSET else said.events,
+        description=None if said.description is UNSET else said.description or "",
+        status=None if said.status is UNSET else said.status,
     )
     changed = await call.app.webhooks.endpoints.change(
         call.tx, call.scope, call.id("whe"), change, expected_version=call.expected_version

@@ -8,6 +8,8 @@ from waypost.outbox.catalogue import CATALOGUE
 
 MOST_PATTERNS: Final = 50
 EVERYTHING: Final = "*"
+_TYPES: Final = ", ".join(sorted(entry.name for entry in CATALOGUE.values() if entry.subscribable))
+_UNKNOWN: Final = f"Not a type of event. Write `notification.*` for all of a kind, `*` for all, or one of {_TYPES}."
 
 
 def read_patterns(given: Sequence[str], pointer: str) -> tuple[str, ...]:
@@ -15,14 +17,13 @@ def read_patterns(given: Sequence[str], pointer: str) -> tuple[str, ...]:
         raise refuse(pointer, "required", "Name at least one type of event; `*` stands for all.")
     if len(given) > MOST_PATTERNS:
         raise refuse(pointer, "too_many", f"Name at most {MOST_PATTERNS} types of events.")
-    message = "Not a type of event. Write one as in the catalogue, `notification.*` for all of a kind, or `*`."
     errors = [
-        FieldError(pointer=f"{pointer}/{index}", code="unknown_event", message=message)
+        FieldError(pointer=f"{pointer}/{index}", code="unknown_event", message=_UNKNOWN)
         for index, pattern in enumerate(given)
         if not _matches_any(pattern)
     ]
     if errors:
-        raise Refused(message, code="unknown_event", errors=errors)
+        raise Refused(_UNKNOWN, code="unknown_event", errors=errors)
     return tuple(dict.fromkeys(given))
 
 
