@@ -30,3 +30,27 @@ async def test_a_suppression_whose_end_is_in_no_calendar_is_refused(acme: Any) -
     assert refused == (422, "invalid_time", ["/expires_at"])
     made = await acme.ok("POST", "/v1/suppressions", {**new, "expires_at": "9999-12-31T23:59:59Z"})
     assert made["expires_at"] == "9999-12-31T23:59:59Z"
+
+
+async def test_a_suppression_is_found_by_address_channel_and_reason(acme: Any, globex: Any) -> None:
+    for address, reason in (("a@example.com", "manual"), ("b@example.com", "complaint"), ("c@example.com", "manual")):
+        await acme.ok("POST", "/v1/suppressions", {"channel": "email", "address": address, "reason": reason})
+    await acme.ok("POST", "/v1/suppressions", {"channel": "sms", "address": "+436601234567", "reason": "manual"})
+
+    async def found(query: str, caller: Any = acme) -> list[str]:
+        return [one["address"][-11:] for one in (await caller.ok("GET", f"/v1/suppressions?{query}"))["items"]]
+
+    assert len(await found("")) == 4
+    assert len(await found("reason=manual")) == 3
+    assert len(await found("reason=manual&channel=email")) == 2
+    assert len(await found("channel=sms")) == 1
+    assert await found("reason=hard_bounce") == []
+    assert len(await found("address=B@Example.com")) == 1
+    assert await found("address=b@example.com&reason=manual") == []
+    assert len(await found("address=%2B43 660 1234567&channel=sms")) == 1
+    assert await found("address=nobody@example.com") == []
+    assert await found("address=b@example.com", globex) == []
+    assert await acme.refused("GET", "/v1/suppressions?address=b") == (422, "invalid_address", ["/address"])
+    first = await acme.ok("GET", "/v1/suppressions?reason=manual&limit=2")
+    rest = await acme.ok("GET", f"/v1/suppressions?reason=manual&limit=2&cursor={first['next']}")
+    assert (len(first["items"]), len(rest["items"]), rest["next"]) == (2, 1, None)

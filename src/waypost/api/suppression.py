@@ -9,7 +9,7 @@ from waypost.api.shapes import ChannelWord, Listing, Moment, NoBody, NoQuery, Pa
 from waypost.kernel import ids
 from waypost.kernel.tenancy import Permission
 from waypost.kernel.vocabulary import CHANNELS
-from waypost.suppression.desk import Order
+from waypost.suppression.desk import Order, Wanted
 from waypost.suppression.model import Suppression, SuppressionReason
 
 
@@ -20,6 +20,12 @@ class NewSuppression(Shape):
     expires_at: Annotated[Moment, Meta(description="Null: until it is released.")] | None = None
     topic: Annotated[str, Meta(max_length=64, description="Of an opt-out; null for all marketing.")] | None = None
     notes: Annotated[str, Meta(max_length=1000)] | None = None
+
+
+class SuppressionQuery(PageQuery):
+    channel: ChannelWord | None = None
+    reason: SuppressionReason | None = None
+    address: Annotated[str, Meta(max_length=320, description="Of `channel`, else of email.")] | None = None
 
 
 class SuppressionView(Shape):
@@ -110,14 +116,17 @@ async def create_suppression(call: Call[NewSuppression, NoQuery]) -> Suppression
     "/v1/suppressions",
     Permission.SUPPRESSIONS_READ,
     summary="List suppressions",
-    query=PageQuery,
+    query=SuppressionQuery,
     answer=Listing[SuppressionView],
-    refusals={400: ["invalid_cursor"]},
+    refusals={400: ["invalid_cursor"], 422: ["invalid_address"]},
     answer_example={"items": [_SUPPRESSION], "next": None},
 )
-async def list_suppressions(call: Call[NoBody, PageQuery]) -> Listing[SuppressionView]:
-    """Those in force, newest first. Addresses are masked."""
-    page = await call.app.suppressions.page(call.tx, call.scope, call.query.cursor, call.query.limit)
+async def list_suppressions(call: Call[NoBody, SuppressionQuery]) -> Listing[SuppressionView]:
+    """Those in force, newest first. Addresses are masked; `address` asks whether one is suppressed."""
+    query = call.query
+    channel = None if query.channel is None else CHANNELS[query.channel]
+    wanted = Wanted(channel=channel, reason=query.reason, address=query.address)
+    page = await call.app.suppressions.page(call.tx, call.scope, query.cursor, query.limit, wanted)
     return Listing(items=[_suppression(suppression) for suppression in page.items], next=page.next)
 
 

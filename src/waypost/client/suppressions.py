@@ -27,8 +27,17 @@ class Suppressions:
         body |= {name: value for name, value in said.items() if value is not None}
         return await self._transport.ask("POST", "/v1/suppressions", Suppression, body=body)
 
-    def list(self, *, page_size: int | None = None) -> AsyncIterator[Suppression]:
-        return self._transport.pages("/v1/suppressions", Suppression, limit=page_size)
+    def list(
+        self,
+        *,
+        channel: str | None = None,
+        reason: str | None = None,
+        address: str | None = None,
+        page_size: int | None = None,
+    ) -> AsyncIterator[Suppression]:
+        """Those in force, newest first; with `address`, those against one address (of email, unless `channel` says)."""
+        query = {"channel": channel, "reason": reason, "address": address}
+        return self._transport.pages("/v1/suppressions", Suppression, query=query, limit=page_size)
 
     async def get(self, suppression_id: str) -> Suppression:
         return await self._transport.ask("GET", f"/v1/suppressions/{segment(suppression_id)}", Suppression)

@@ -5,13 +5,16 @@ from typing import Final
 from waypost.console.visit import Page, Redirect, Shown, View, Visit, page
 from waypost.kernel import ids
 from waypost.kernel.errors import Refused
+from waypost.kernel.paging import Page as Found
 from waypost.kernel.tenancy import Permission
 from waypost.kernel.vocabulary import Channel
-from waypost.suppression.desk import Order
-from waypost.suppression.model import SuppressionReason
+from waypost.suppression.desk import Order, Wanted
+from waypost.suppression.model import Suppression, SuppressionReason
 
 _PAGE: Final = 50
 _BY_HAND: Final = (SuppressionReason.MANUAL, SuppressionReason.COMPLAINT, SuppressionReason.COMPLIANCE)
+
+_REASONS: Final = tuple(reason.value for reason in SuppressionReason)
 
 
 @page("GET", "/suppressions", Permission.SUPPRESSIONS_READ)
@@ -39,12 +42,33 @@ async def release(visit: Visit) -> Shown:
     return Redirect(to="/suppressions")
 
 
+def _channel_of(address: str) -> Channel:
+    return Channel.SMS if address.startswith("+") else Channel.EMAIL
+
+
 PAGES: Final[tuple[Page, ...]] = (suppressions, suppress, release)
 
 
 async def _listing(visit: Visit, *, address: str = "", trouble: str = "", status: int = 200) -> View:
-    found = await visit.app.suppressions.page(visit.tx, visit.scope, visit.asked("cursor"), _PAGE)
+    find, why = visit.asked("find") or "", visit.asked("why") or ""
+    wanted = Wanted(
+        channel=_channel_of(find) if find else None,
+        reason=SuppressionReason(why) if why in _REASONS else None,
+        address=find or None,
+    )
+    missed = ""
+    found: Found[Suppression] = Found(items=[], next=None)
+    try:
+        found = await visit.app.suppressions.page(visit.tx, visit.scope, visit.asked("cursor"), _PAGE, wanted)
+    except Refused as refusal:
+        if refusal.code != "invalid_address":
+            raise
+        missed, status = refusal.detail, refusal.status
     shows = {
+        "find": find,
+        "why": why,
+        "every_reason": _REASONS,
+        "missed": missed,
         "suppressions": found.items,
         "next": found.next,
         "reasons": [reason.value for reason in _BY_HAND],

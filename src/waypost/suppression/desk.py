@@ -15,7 +15,7 @@ from waypost.kernel.vault import Keyring
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.suppression.everywhere import Everywhere, hash_word
-from waypost.suppression.model import NewSuppression, Releaser, Suppression, SuppressionReason
+from waypost.suppression.model import NewSuppression, Releaser, Suppression, SuppressionFilter, SuppressionReason
 from waypost.suppression.rules import ENDS_BY_ITSELF
 from waypost.suppression.suppress import Suppressions
 from waypost.tenants.audit import Audit
@@ -38,6 +38,22 @@ class Order:
 
     def __repr__(self) -> str:
         return f"Order({self.channel.word}, …, {self.reason.value})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """Which of them someone asks for."""
+
+    channel: Channel | None = None
+    """Of an address: email, where none is named."""
+    reason: SuppressionReason | None = None
+    address: str | None = None
+
+    def __repr__(self) -> str:
+        return "Wanted(…)"
+
+
+ANY: Final = Wanted()
 
 
 class SuppressionDesk:
@@ -98,10 +114,18 @@ class SuppressionDesk:
         scope.demand(Permission.SUPPRESSIONS_READ)
         return await self._suppressions.get(tx, suppression_id)
 
-    async def page(self, tx: Transaction, scope: Scope, cursor: str | None, limit: int | None) -> Page[Suppression]:
+    async def page(
+        self, tx: Transaction, scope: Scope, cursor: str | None, limit: int | None, wanted: Wanted = ANY
+    ) -> Page[Suppression]:
         """Those in force, newest first."""
         scope.demand(Permission.SUPPRESSIONS_READ)
-        return await self._suppressions.page(tx, cursor, limit)
+        channel, hashed = wanted.channel, None
+        if wanted.address is not None:
+            channel = channel or Channel.EMAIL
+            read = read_address(channel, wanted.address, "/address")
+            hashed = (await self._keyring.of(tx)).hash_address(hash_word(channel), read.text)
+        chosen = SuppressionFilter(channel=channel, reason=wanted.reason, hash=hashed)
+        return await self._suppressions.page(tx, cursor, limit, chosen)
 
     async def of_recipient(self, tx: Transaction, scope: Scope, external_id: str) -> Sequence[Suppression]:
         """What is in force against one person's addresses, newest first."""

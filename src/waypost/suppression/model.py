@@ -75,6 +75,18 @@ class NewSuppression:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SuppressionFilter:
+    """Of those in force. A `hash` is of an address on `channel`."""
+
+    channel: Channel | None = None
+    reason: SuppressionReason | None = None
+    hash: str | None = None
+
+
+EVERY: Final = SuppressionFilter()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Suppression:
     id: UUID
     channel: Channel

@@ -8,7 +8,14 @@ from uuid import UUID
 
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
-from waypost.suppression.model import NewSuppression, SealedAddress, SealedSuppression, Suppression
+from waypost.suppression.model import (
+    EVERY,
+    NewSuppression,
+    SealedAddress,
+    SealedSuppression,
+    Suppression,
+    SuppressionFilter,
+)
 
 
 class SuppressionStore(Protocol):
@@ -37,7 +44,9 @@ class SuppressionStore(Protocol):
 
     async def release(self, tx: Transaction, suppression_id: UUID, by: str) -> Suppression | None: ...
 
-    async def page(self, tx: Transaction, before: UUID | None, limit: int) -> Sequence[Suppression]:
+    async def page(
+        self, tx: Transaction, before: UUID | None, limit: int, wanted: SuppressionFilter = EVERY
+    ) -> Sequence[Suppression]:
         """Those in force, newest first."""
         ...
 

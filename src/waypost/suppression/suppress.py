@@ -12,7 +12,7 @@ from waypost.kernel.paging import Page, decode_id_cursor, encode_id_cursor, page
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.recipients.model import PHONE
-from waypost.suppression.model import NewSuppression, Releaser, SealedAddress, Suppression
+from waypost.suppression.model import EVERY, NewSuppression, Releaser, SealedAddress, Suppression, SuppressionFilter
 from waypost.suppression.ports import SuppressionStore
 from waypost.suppression.rules import may_release
 
@@ -63,9 +63,11 @@ class Suppressions:
             raise NotFound("There is no such suppression.")
         return found
 
-    async def page(self, tx: Transaction, cursor: str | None, limit: int | None) -> Page[Suppression]:
+    async def page(
+        self, tx: Transaction, cursor: str | None, limit: int | None, wanted: SuppressionFilter = EVERY
+    ) -> Page[Suppression]:
         size = read_limit(limit)
-        found = await self._store.page(tx, decode_id_cursor(_LISTING, cursor), size + 1)
+        found = await self._store.page(tx, decode_id_cursor(_LISTING, cursor), size + 1, wanted)
         return page_of(found, size, lambda last: encode_id_cursor(_LISTING, last.id))
 
     async def of_recipient(self, tx: Transaction, external_id: str) -> Sequence[Suppression]:

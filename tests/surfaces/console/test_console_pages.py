@@ -153,6 +153,16 @@ async def test_an_address_is_suppressed_and_released(open_browser: Open, acme: A
     assert "not an email address" in refused.text
     await browser.submit("/suppressions", {"address": "jane@example.com", "reason": "manual"})
     assert "j***@example.com" in (await browser.get("/suppressions")).text
+    for query, is_found in (
+        ("find=jane@example.com", True),
+        ("find=joe@example.com", False),
+        ("why=manual", True),
+        ("why=complaint", False),
+    ):
+        assert ("j***@example.com" in (await browser.get(f"/suppressions?{query}")).text) is is_found
+    missed = await browser.get("/suppressions?find=nonsense")
+    assert missed.status_code == 422
+    assert "not an email address" in missed.text
     (standing,) = (await acme.ok("GET", "/v1/suppressions"))["items"]
     await browser.submit(f"/suppressions/{standing['id']}/release")
     assert "Nothing is suppressed" in (await browser.get("/suppressions")).text

@@ -14,7 +14,14 @@ from waypost.kernel.ids import first_id_at
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.outbox.model import News, OutboxKind
-from waypost.suppression.model import NewSuppression, SealedAddress, Suppression, SuppressionReason
+from waypost.suppression.model import (
+    EVERY,
+    NewSuppression,
+    SealedAddress,
+    Suppression,
+    SuppressionFilter,
+    SuppressionReason,
+)
 
 _SQL: Final = load("suppression")
 _MILD_TO_GRAVE: Final = [reason.value for reason in sorted(SuppressionReason, key=lambda reason: reason.rank)]
@@ -66,8 +73,15 @@ class PgSuppressions:
         )
         return _suppression(row)
 
-    async def page(self, tx: Transaction, before: UUID | None, limit: int) -> Sequence[Suppression]:
-        rows = await connection_of(tx).fetch(_SQL["page"], tx.tenant_id, before or _AFTER_ALL, limit)
+    async def page(
+        self, tx: Transaction, before: UUID | None, limit: int, wanted: SuppressionFilter = EVERY
+    ) -> Sequence[Suppression]:
+        reason = None if wanted.reason is None else wanted.reason.value
+        asked = (tx.tenant_id, before or _AFTER_ALL, limit, wanted.channel, reason)
+        if wanted.hash is None:
+            rows = await connection_of(tx).fetch(_SQL["page"], *asked)
+        else:
+            rows = await connection_of(tx).fetch(_SQL["of_address"], *asked, wanted.hash)
         return [_suppression(row) for row in rows]
 
     async def of_recipient(self, tx: Transaction, external_id: str) -> Sequence[Suppression]:

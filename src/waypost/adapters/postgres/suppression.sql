@@ -75,10 +75,20 @@ returning id, channel, hash, masked, reason, source, notification_id, created_at
 
 -- name: page
 -- tenant: row
--- What is in force, newest first.
+-- What is in force, newest first; of one channel or for one reason, where these are named.
 select id, channel, masked, reason, source, notification_id, created_at, expires_at, released_at, released_by, topic, notes
 from suppressions
 where tenant_id = $1 and id < $2 and released_at is null and (expires_at is null or expires_at > now())
+  and ($4::smallint is null or channel = $4) and ($5::text is null or reason = $5)
+order by id desc limit $3
+
+-- name: of_address
+-- tenant: row
+-- What is in force against one address: one reason and some opt-outs at most.
+select id, channel, masked, reason, source, notification_id, created_at, expires_at, released_at, released_by, topic, notes
+from suppressions
+where tenant_id = $1 and id < $2 and channel = $4 and hash = $6 and released_at is null
+  and (expires_at is null or expires_at > now()) and ($5::text is null or reason = $5)
 order by id desc limit $3
 
 -- name: of_recipient
