@@ -271,3 +271,18 @@ def test_the_version_is_said(run) -> None:
     from waypost import __version__
 
     assert run("--version").stdout == f"waypost {__version__}\n"
+
+
+def test_dead_letters_are_sent_again_only_where_somebody_says_which(stub: Stub, run) -> None:
+    stub.answers["POST", "/v1/dead-letters/redrive"] = (200, {"redriven": 2, "refused": [], "job_id": None})
+    for words in ((), ("ntf_1", "--reason", "refused")):
+        refused = run("dead-letters", "redrive", *words)
+        assert (refused.returncode, "Name notifications" in refused.stderr) == (64, True)
+    assert stub.asked == []
+    assert run("dead-letters", "redrive", "--all", "--json").returncode == 0
+    assert stub.asked[-1][3] == {"filter": {}}
+
+
+def test_resuming_what_is_not_paused_is_no_success(stub: Stub, run) -> None:
+    stub.answers["GET", "/v1/pauses"] = (200, {"items": []})
+    assert run("resume", "channel", "email").returncode == 1

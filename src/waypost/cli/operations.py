@@ -63,6 +63,7 @@ def resume(
         found = [one for one in await client.pauses.list() if _is_meant(one, which, subject)]
         if not found:
             complain("Nothing like that is paused.")
+            raise typer.Exit(1)
         for one in found:
             await client.pauses.resume(one.id)
             typer.echo(f"Resumed {one.scope} {one.subject}.")
@@ -162,9 +163,12 @@ def redrive(
     from waypost.cli.connection import with_client
     from waypost.cli.show import Output, complain
 
+    filtered = any((reason, channel, category, template, since, every))
+    if bool(notification_ids) == filtered:
+        complain("Name notifications, or a filter; --all for all of them.")
+        raise typer.Exit(64)
+
     async def run(client: "Client") -> None:
-        if not notification_ids and not any((reason, channel, category, template, since, every)):
-            complain("Name notifications or a filter; --all for all of them.")
         done = await client.dead_letters.redrive(
             notification_ids or None,
             reason=reason,
