@@ -2,8 +2,8 @@
 
 A transaction costs many times what a small call adds to it. A call that nobody is ahead of goes at once and alone; so
 does each of a group that could not be stored, which then has changed nothing. As long as calls keep coming, groups set
-off some milliseconds apart, so that a few are in each. Nobody waits long behind a call that has to wait itself: after a
-moment those behind it go.
+off some milliseconds apart, so that a few are in each. Nobody waits long behind others that take long themselves: after
+a moment those behind go as well, the fewer the more are under way already.
 """
 
 import asyncio
@@ -27,7 +27,9 @@ _MOST_TOGETHER: Final = 32
 _MOST_RECIPIENTS: Final = 10
 _PACE_SECONDS: Final = 0.008
 """Between one group and the next, where somebody waits: time enough for more to come, too little for anyone to mind."""
-_PATIENCE_SECONDS: Final = 0.03
+_PATIENCE_SECONDS: Final = 0.015
+"""Behind one that is under way. Behind each further one it is twice as long: where the database stands still, calls
+must not take all of its connections."""
 _TRIES: Final = range(2)
 """Together; the second is without those whose keys the first found used."""
 _MOST_KEYS: Final = 10_000
@@ -68,9 +70,10 @@ class _Waiting:
 
 @dataclass(eq=False, slots=True)
 class _Line:
-    """One tenant's calls. `turn` counts those who went; whoever has the last number is at work."""
+    """One tenant's calls. `turn` counts those who went; those behind wait for whoever has the last number."""
 
     turn: int = 1
+    under_way: int = 1
     waiting: list[_Waiting] = field(default_factory=list[_Waiting])
     patience: asyncio.Task[None] | None = None
 
@@ -96,6 +99,7 @@ class Together:
             try:
                 return await alone()
             finally:
+                line.under_way -= 1
                 self._end(tenant_id, line, 1)
         asked = ask()
         if not _is_small(asked.command):
@@ -111,7 +115,7 @@ class Together:
         return await one.told
 
     async def _lose_patience(self, tenant_id: str, line: _Line, turn: int) -> None:
-        await self._clock.sleep(_PATIENCE_SECONDS)
+        await self._clock.sleep(_PATIENCE_SECONDS * 2 ** max(line.under_way - 1, 0))
         line.patience = None
         self._end(tenant_id, line, turn)
 
@@ -137,10 +141,12 @@ class Together:
     async def _go(self, tenant_id: str, line: _Line, turn: int, group: Sequence[_Waiting]) -> None:
         told: Sequence[Told | Exception]
         set_off = self._clock.monotonic()
+        line.under_way += 1
         try:
             told = await self._store(tenant_id, [one.asked for one in group])
         except Exception as unknown:
             told = [unknown] * len(group)
+        line.under_way -= 1
         for one, answer in zip(group, told, strict=True):
             _tell(one, answer)
         early = set_off + _PACE_SECONDS - self._clock.monotonic()

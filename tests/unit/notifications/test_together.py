@@ -209,6 +209,33 @@ async def test_nobody_waits_long_behind_one_that_waits(house: House) -> None:
     assert await house.call("later") == "later alone"
 
 
+async def test_the_more_are_under_way_the_longer_the_next_wait(house: House) -> None:
+    first = house.call("first")
+    await house.settle()
+    house.held = asyncio.Event()
+    behind = [house.call("a")]
+    await house.settle()
+    await house.clock.advance(0.015)
+    behind.append(house.call("b"))
+    await house.settle()
+    await house.clock.advance(0.0299)
+    behind.append(house.call("c"))
+    await house.settle()
+    assert [len(line.waiting) for line in house.together._lines.values()] == [2]
+    await house.clock.advance(0.0001)
+    behind.append(house.call("d"))
+    await house.settle()
+    await house.clock.advance(0.0599)
+    assert [len(line.waiting) for line in house.together._lines.values()] == [1]
+    await house.clock.advance(0.0001)
+    assert [len(line.waiting) for line in house.together._lines.values()] == [0]
+    house.held.set()
+    house.door.set()
+    await asyncio.gather(first, *behind)
+    assert sorted(house.stored) == [["a"], ["b", "c"], ["d"]]
+    assert await house.call("later") == "later alone"
+
+
 async def test_whoever_hangs_up_meanwhile_is_left_out(house: House) -> None:
     first = house.call("first")
     await house.settle()
