@@ -96,6 +96,7 @@ def _joined(house: Installation) -> tuple[Batches, Expansion]:
         store=store,
         batches=batches,
         submit=app.notifications.submit,
+        fan_out=app.notifications.fan_out,
         keyring=keyring,
         clock=app.clock,
     )

@@ -18,6 +18,7 @@ from waypost.adapters.render.pool import RenderPool
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.bootstrap.events import join_firing
 from waypost.bootstrap.submitting import join_submit
+from waypost.delivery.model import State
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vocabulary import Category, Channel, TenantMode
 from waypost.notifications.model import Accepted
@@ -41,6 +42,8 @@ _DUE = "update waypost.timers set due = now() - interval '1 second' where tenant
 
 class _Silence:
     def accepted(self, accepted: Sequence[Accepted], seconds: float) -> None: ...
+
+    def fanned_out(self, channel: Channel, status: State, count: int, seconds: float) -> None: ...
 
     def taken(self, accepted: int, duplicates: int, refused: int) -> None: ...
 

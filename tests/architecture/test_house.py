@@ -33,6 +33,7 @@ _LONGER_WITH_REASON: dict[str, str] = {
 }
 
 _SQL_WITHOUT_PYTHON: dict[str, str] = {
+    "fan_out_routines": "functions inside the database, installed by migrate.py",
     "inbox_routines": "functions inside the database, installed by migrate.py",
     "pause_routines": "functions inside the database, installed by migrate.py",
     "resolvers": "functions inside the database, installed by migrate.py",

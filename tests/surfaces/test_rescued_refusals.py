@@ -24,6 +24,7 @@ from waypost.adapters.postgres.worker_leases import PgAddressees, PgWorkerLeases
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import open_master_key
 from waypost.bootstrap import App
+from waypost.bootstrap.inputs import inputs_of
 from waypost.bootstrap.quiet import QuietTelemetry
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason
 from waypost.delivery.lease import Lease
@@ -86,7 +87,9 @@ async def wreck(app: App, database: Any, tmp_path: Path, connect: Any) -> AsyncI
         folder=tmp_path / "journals",
         store=PgDispatch(claims=lines[0], settlements=lines[1], suppressions=PgSuppressions(), clock=clock),
         leases=PgWorkerLeases(line=lines[2], code_version=1),
-        addressees=Addressees(work=PgWork(pool), store=PgAddressees(), keyring=keyring),
+        addressees=Addressees(
+            work=PgWork(pool), store=PgAddressees(), keyring=keyring, inputs=inputs_of(keyring, clock)
+        ),
         clock=clock,
     )
     for line in lines:

@@ -12,8 +12,10 @@ from waypost.adapters.postgres.tenants import PgKeyring
 from waypost.adapters.postgres.webhook_endpoints import PgEndpoints
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import open_master_key
+from waypost.bootstrap.inputs import inputs_of
 from waypost.kernel import ids, tokens
 from waypost.kernel.tokens import Purpose, Stamp, Token
+from waypost.notifications.metadata import Metadata
 from waypost.outbox.catalogue import ReadingData
 from waypost.outbox.describe import Describe
 from waypost.outbox.model import Told
@@ -299,7 +301,9 @@ async def test_opens_and_clicks_are_told_to_the_world(letter: Letter, admin: Any
     async with app.work.begin("acme") as tx:
         rows = await admin.fetch("select id, at, kind, subject_id, n from waypost.outbox where kind in (60, 61)")
         news = [Told(at=at, kind=kind, subject_id=subject, n=n, row=row) for row, at, kind, subject, n in rows]
-        events = await Describe(subjects=PgSubjects(), endpoints=PgEndpoints(), keyring=keyring)(tx, news)
+        metadata = Metadata(keyring=keyring, inputs=inputs_of(keyring, app.clock))
+        describe = Describe(subjects=PgSubjects(), endpoints=PgEndpoints(), metadata=metadata, keyring=keyring)
+        events = await describe(tx, news)
     told = {(one.type.name, one.data.link, one.data.url) for one in events if one and isinstance(one.data, ReadingData)}
     assert told == {
         ("notification.opened", None, None),

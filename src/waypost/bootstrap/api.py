@@ -33,6 +33,7 @@ from waypost.bootstrap.event_metrics import EventMetrics
 from waypost.bootstrap.events import join_events
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.inbox import inbox_bell_of, inbox_ear_of, join_heirs, join_inbox
+from waypost.bootstrap.inputs import inputs_of
 from waypost.bootstrap.jobs import join_jobs
 from waypost.bootstrap.operations import operations_of
 from waypost.bootstrap.own_time import OwnTime
@@ -110,6 +111,7 @@ async def open_app(
             renderer=renderer,
             identity=identity_of(settings),
             tracking=tracking_log(keyring),
+            inputs=inputs_of(keyring, clock),
         )
         visits, recorder = join_visits(work=work, tenants=tenants, keyring=keyring, registry=registry, clock=clock)
         stack.push_async_callback(recorder.close)
@@ -199,6 +201,7 @@ async def open_app(
             ),
             notifications=Notifications(
                 submit=traced,
+                fan_out=joined.fan_out,
                 together=Together(work=work, submit=traced, idempotency=idempotency, clock=clock),
                 bulk=SubmitBulk(submit=submit, store=notifications, idempotency=idempotency, clock=clock),
                 read=reader,

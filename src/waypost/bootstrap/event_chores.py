@@ -63,6 +63,7 @@ async def open_event_chores(
             store=batches,
             batches=Batches(store=batches, delivery=delivery, keyring=keyring, clock=clock),
             submit=joined.submit,
+            fan_out=joined.fan_out,
             keyring=keyring,
             clock=clock,
         )

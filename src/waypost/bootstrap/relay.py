@@ -19,6 +19,7 @@ from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import open_master_key
 from waypost.bootstrap.clock_sync import database_clock
 from waypost.bootstrap.database import worker_url
+from waypost.bootstrap.inputs import inputs_of
 from waypost.bootstrap.outbound import guard_of, urls_of
 from waypost.bootstrap.publishers import publishers_of
 from waypost.bootstrap.readiness import Readiness
@@ -26,6 +27,7 @@ from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Unavailable
 from waypost.kernel.vault import Vault
 from waypost.kernel.work import Work
+from waypost.notifications.metadata import Metadata
 from waypost.outbox.describe import Describe
 from waypost.outbox.expand import Expand
 from waypost.outbox.ports import Caller, Publisher, RelayTelemetry, UrlCheck
@@ -79,7 +81,8 @@ def relay_over(
     clock: Clock,
 ) -> Relay:
     unread, deliveries, endpoints, keyring = PgUnread(), PgDeliveries(), PgEndpoints(), PgKeyring(vault)
-    describe = Describe(subjects=PgSubjects(), endpoints=endpoints, keyring=keyring)
+    metadata = Metadata(keyring=keyring, inputs=inputs_of(keyring, clock))
+    describe = Describe(subjects=PgSubjects(), endpoints=endpoints, metadata=metadata, keyring=keyring)
     return Relay(
         work=work,
         unread=unread,

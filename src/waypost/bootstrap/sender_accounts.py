@@ -18,6 +18,7 @@ from waypost.alerts.model import AlertKind
 from waypost.alerts.ports import Alarm
 from waypost.bootstrap.account_pool import AccountPool
 from waypost.bootstrap.domains import ProvedNames, places_of
+from waypost.bootstrap.inputs import inputs_of
 from waypost.bootstrap.outbound import guard_of
 from waypost.bootstrap.vendor_senders import VendorSenders
 from waypost.channels.ports import EmailSender
@@ -180,6 +181,7 @@ def capacity_of(
         aftermath=Aftermath(work=work, capacity=capacity, stopping=_stopping(clock), clock=clock),
         work=work,
         keyring=keyring,
+        inputs=inputs_of(keyring, clock),
     )
 
 

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from prometheus_client import CollectorRegistry
 
 from waypost.bootstrap.meters import counter, histogram
+from waypost.delivery.model import State
+from waypost.kernel.vocabulary import Channel
 from waypost.notifications.model import Accepted
 
 
 class SubmitMetrics:
-    """Implements `notifications.ports.SubmitTelemetry`."""
+    """Implements `notifications.ports.SubmitTelemetry` and `notifications.fan_out.FanOutTelemetry`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._accepted = counter(registry, "waypost_accepted_total")
@@ -23,3 +25,7 @@ class SubmitMetrics:
         )
         for (channel, status, reason), count in ways.items():
             self._accepted.labels(channel.word, status.word, reason).inc(count)
+
+    def fanned_out(self, channel: Channel, status: State, count: int, seconds: float) -> None:
+        self._seconds.observe(seconds)
+        self._accepted.labels(channel.word, status.word, "").inc(count)

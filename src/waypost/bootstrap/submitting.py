@@ -1,17 +1,20 @@
 """The one way in for messages, joined to its stores: the API's, and the worker's for what falls due there."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from waypost.adapters.postgres.blobs import PgBlobs
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.domains import PgDomains
 from waypost.adapters.postgres.escalations import PgEscalationStore
+from waypost.adapters.postgres.fan_out import PgFanOut
 from waypost.adapters.postgres.lists import PgListStore
 from waypost.adapters.postgres.notifications import PgNotifications
 from waypost.adapters.postgres.outbox import PgOutbox
 from waypost.adapters.postgres.preferences import PgTopics
 from waypost.adapters.postgres.recipients import PgAddressStore, PgRecipientStore
 from waypost.adapters.postgres.timers import PgTimerStore
+from waypost.bootstrap.inputs import inputs_of
 from waypost.domains.standing import DomainBook
 from waypost.kernel.attachments import FileLimits
 from waypost.kernel.blobs import Blobs, ObjectStore
@@ -19,6 +22,7 @@ from waypost.kernel.clock import Clock
 from waypost.kernel.vault import Keyring
 from waypost.notifications.attaching import Attacher
 from waypost.notifications.choose import ContentChooser
+from waypost.notifications.fan_out import FanOut, FanOutTelemetry
 from waypost.notifications.keep import Keeper
 from waypost.notifications.own_names import OwnNames
 from waypost.notifications.ports import SubmitTelemetry
@@ -35,9 +39,14 @@ from waypost.triggers.escalate import Escalations
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JoinedSubmit:
     submit: Submit
+    fan_out: FanOut
     people: People
     resolver: Resolver
     escalations: Escalations
+
+
+class Telemetry(SubmitTelemetry, FanOutTelemetry, Protocol):
+    """Told of both ways in which messages are made."""
 
 
 class NoObjects:
@@ -53,7 +62,7 @@ def join_submit(
     renderer: Renderer,
     keyring: Keyring,
     delivery: PgDelivery,
-    telemetry: SubmitTelemetry,
+    telemetry: Telemetry,
     clock: Clock,
     book: DomainBook | None = None,
     default_address: str = "",
@@ -70,9 +79,11 @@ def join_submit(
         delivery=delivery,
         clock=clock,
     )
+    own_names = OwnNames(book or DomainBook(PgDomains(), clock), default_address)
+    contents = ContentChooser(versions=versions, renderer=renderer, topics=PgTopics())
     submit = Submit(
-        own_names=OwnNames(book or DomainBook(PgDomains(), clock), default_address),
-        contents=ContentChooser(versions=versions, renderer=renderer, topics=PgTopics()),
+        own_names=own_names,
+        contents=contents,
         attacher=Attacher(
             blobs=Blobs(PgBlobs()),
             objects=objects or NoObjects(),
@@ -88,4 +99,13 @@ def join_submit(
         telemetry=telemetry,
         clock=clock,
     )
-    return JoinedSubmit(submit=submit, people=people, resolver=resolver, escalations=escalations)
+    fan_out = FanOut(
+        own_names=own_names,
+        contents=contents,
+        inputs=inputs_of(keyring, clock),
+        store=PgFanOut(),
+        delivery=delivery,
+        telemetry=telemetry,
+        clock=clock,
+    )
+    return JoinedSubmit(submit=submit, fan_out=fan_out, people=people, resolver=resolver, escalations=escalations)

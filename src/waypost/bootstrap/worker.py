@@ -40,6 +40,7 @@ from waypost.bootstrap.domains import outgoing_of, recheck_of
 from waypost.bootstrap.event_chores import open_event_chores
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.inbox import inbox_bell_of
+from waypost.bootstrap.inputs import inputs_of
 from waypost.bootstrap.jobs import join_job_runner
 from waypost.bootstrap.own_time import OwnTime, TimedDispatch
 from waypost.bootstrap.readiness import Readiness
@@ -172,6 +173,7 @@ async def open_worker(
         journal = JournalFile(journals, worker_id, settings.batch_size * _DEPTH)
         versions = Versions(store=PgVersionStore(), renderer=renderer, keyring=keyring, clock=clock)
         delivery = PgDelivery(clock=clock, ring=bell.ring)
+        inputs = inputs_of(keyring, clock)
         composer = MailComposer(
             work=work,
             tenants=tenants,
@@ -183,6 +185,7 @@ async def open_worker(
             outgoing=outgoing_of(settings, work=work, keyring=keyring, clock=clock),
             instruments=instruments_of(settings, clock),
             tails=Tails(work=work, blobs=Blobs(PgBlobs()), keyring=keyring),
+            inputs=inputs,
             clock=clock,
         )
         parts = DispatchParts(
@@ -207,7 +210,7 @@ async def open_worker(
             lease=lease,
             clock=clock,
             random=random.random,
-            addressees=Addressees(work=work, store=PgAddressees(), keyring=keyring),
+            addressees=Addressees(work=work, store=PgAddressees(), keyring=keyring, inputs=inputs),
         )
         depth = own_time.depth if own_time else _DEPTH
         dispatcher = Dispatcher(parts, worker_id=worker_id, batch_size=settings.batch_size, depth=depth)

@@ -42,10 +42,12 @@ class BatchStore(Protocol):
 
     async def note_failure(self, tx: Transaction, batch_id: UUID, next_step_at: datetime) -> None: ...
 
-    async def audience(
-        self, tx: Transaction, audience: Audience, after: UUID, at_most: int
-    ) -> Sequence[tuple[UUID, str]]:
-        """Recipients behind the place, in the order of their ids: id and the caller's own id."""
+    async def audience(self, tx: Transaction, audience: Audience, after: UUID, at_most: int) -> Sequence[UUID]:
+        """Recipients behind the place, in the order of their ids."""
+        ...
+
+    async def names(self, tx: Transaction, people: Sequence[UUID]) -> Sequence[str]:
+        """The caller's own ids of those who are still there."""
         ...
 
     async def totals(self, tx: Transaction, dedupe_key: str) -> Mapping[State, int]: ...

@@ -14,6 +14,7 @@ from waypost.kernel.address import mask
 from waypost.kernel.vault import Keyring, SealBroken, TenantKey, place
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction, Work
+from waypost.notifications.inputs import InputsBook, Shared, open_envelope
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,28 +33,26 @@ class AddresseeStore(Protocol):
         ...
 
 
-class _To(msgspec.Struct, frozen=True):
-    address: str
-
-
 class Addressees:
-    def __init__(self, *, work: Work, store: AddresseeStore, keyring: Keyring) -> None:
+    def __init__(self, *, work: Work, store: AddresseeStore, keyring: Keyring, inputs: InputsBook) -> None:
         self._work = work
         self._store = store
         self._keyring = keyring
-        self._read = msgspec.msgpack.Decoder(_To).decode
+        self._inputs = inputs
 
     async def masked(self, tenant_id: str, ids: Sequence[UUID]) -> Mapping[UUID, tuple[UUID, str]]:
         async with self._work.begin(tenant_id) as tx:
             key = await self._keyring.of(tx)
             found = await self._store.sealed(tx, ids)
-        read = [(one, self._open(tenant_id, key, one)) for one in found]
+            shared = await self._inputs.of(tx, (one.payload for one in found))
+        read = [(one, _open(tenant_id, key, one, shared)) for one in found]
         return {one.id: (one.address_id, mask(one.channel, address)) for one, address in read if address is not None}
 
-    def _open(self, tenant_id: str, key: TenantKey, one: SealedAddressee) -> str | None:
-        """None where it does not open: what it belongs to is settled all the same."""
-        try:
-            owner = key.unwrap(one.data_key, place("data_key", tenant_id, one.recipient_id))
-            return self._read(owner.open(one.payload, place("payload", tenant_id, one.id))).address
-        except (SealBroken, msgspec.DecodeError):
-            return None
+
+def _open(tenant_id: str, key: TenantKey, one: SealedAddressee, shared: Shared) -> str | None:
+    """None where it does not open: what it belongs to is settled all the same."""
+    try:
+        owner = key.unwrap(one.data_key, place("data_key", tenant_id, one.recipient_id))
+        return open_envelope(owner, tenant_id, one, shared).address
+    except (SealBroken, msgspec.DecodeError):
+        return None

@@ -19,6 +19,7 @@ from waypost.kernel.vault import DataKey, Keyring, SealBroken, place
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Work
 from waypost.notifications.compose_inapp import inbox_copy
+from waypost.notifications.inputs import InputsBook, Shared, open_payload
 from waypost.notifications.instruments import Instruments
 from waypost.notifications.kinds import House, Kind
 from waypost.notifications.links import Header, Links
@@ -36,7 +37,6 @@ _MOST_CACHED: Final = 2_000
 _SIGNED_IN_A_ROW: Final = 16
 _ERASED: Final = Withheld(state=State.SUPPRESSED, reason="recipient_erased")
 _NO_CONTENT: Final = Withheld(state=State.FAILED, reason="content_missing")
-_payload_decoder = msgspec.msgpack.Decoder(Payload)
 _secrets_decoder = msgspec.msgpack.Decoder(dict[str, JsonValue])
 
 
@@ -66,6 +66,7 @@ class MailComposer:
         outgoing: Outgoing,
         instruments: Instruments,
         tails: Tails,
+        inputs: InputsBook,
         clock: Clock,
     ) -> None:
         self._work = work
@@ -78,6 +79,7 @@ class MailComposer:
         self._outgoing = outgoing
         self._instruments = instruments
         self._tails = tails
+        self._inputs = inputs
         self._clock = clock
         self._contents: OrderedDict[tuple[str, UUID, str | None], Wording] = OrderedDict()
         self._houses: OrderedDict[str, House] = OrderedDict()
@@ -86,7 +88,8 @@ class MailComposer:
         await self._fetch_missing(claimed)
         await self._instruments.prepare(self._work, {one.tenant_id for one in claimed})
         await self._outgoing.refresh({one.tenant_id for one in claimed})
-        opened = self._open_all(claimed)
+        shared = await self._inputs.of_many(self._work, ((one.tenant_id, one.payload) for one in claimed))
+        opened = self._open_all(claimed, shared)
         tails: Mapping[Luggage, bytes | None] = {}
         if carried := [one.luggage for one in opened if isinstance(one, _Opened) and one.luggage is not None]:
             tails = await self._tails.make(carried)
@@ -128,7 +131,7 @@ class MailComposer:
         while len(self._houses) > max(_MOST_CACHED, len(claimed)):
             self._houses.popitem(last=False)
 
-    def _open_all(self, claimed: Sequence[Claimed]) -> list[_Opened | Withheld | Postponed]:
+    def _open_all(self, claimed: Sequence[Claimed], shared: Shared) -> list[_Opened | Withheld | Postponed]:
         date = format_datetime(self._clock.now())
         opened: list[_Opened | Withheld | Postponed] = []
         kind: Kind | None = None
@@ -138,7 +141,7 @@ class MailComposer:
             if one.data_key is None:
                 opened.append(_ERASED)
             else:
-                opened.append(_NO_CONTENT if kind is None else self._open(one, one.data_key, kind, date))
+                opened.append(_NO_CONTENT if kind is None else self._open(one, one.data_key, kind, shared, date))
         return opened
 
     def _kind_of(self, one: Claimed) -> Kind | None:
@@ -148,11 +151,11 @@ class MailComposer:
             return None
         return Kind(one, house, wording, self._links.of_kind(one, wording.mentioned, house.key))
 
-    def _open(self, one: Claimed, wrapped: bytes, kind: Kind, date: str) -> _Opened | Withheld:
+    def _open(self, one: Claimed, wrapped: bytes, kind: Kind, shared: Shared, date: str) -> _Opened | Withheld:
         house, wording = kind.house, kind.wording
         try:
             key = house.key.unwrap(wrapped, place("data_key", one.tenant_id, one.recipient_id))
-            payload = _payload_decoder.decode(key.open(one.payload, place("payload", one.tenant_id, one.id)))
+            payload = open_payload(key, one.tenant_id, one, shared)
             context = payload.context
             if one.secrets is not None:
                 secrets = key.open(one.secrets, place("secrets", one.tenant_id, one.id))

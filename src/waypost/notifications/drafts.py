@@ -5,11 +5,12 @@ from uuid import UUID
 
 import msgspec
 
-from waypost.delivery.gate import Defer, Skip, Verdict
+from waypost.delivery.gate import Defer, GateFacts, Skip, Verdict, decide
 from waypost.delivery.model import State
 from waypost.kernel.attachments import FileRef
 from waypost.kernel.ids import mint_at
 from waypost.kernel.jsontypes import JsonObject
+from waypost.kernel.tracking import Tracking
 from waypost.kernel.vault import place
 from waypost.kernel.vocabulary import Category, Channel, Priority
 from waypost.notifications.model import AcceptedNotification, NotificationRow, Payload, SubmitCommand
@@ -18,6 +19,7 @@ from waypost.recipients.model import Resolved
 from waypost.templates.context import Reader, build_context
 from waypost.templates.model import Sendable, Wording
 from waypost.templates.rules import wording_for
+from waypost.tracking.rules import noticed
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -59,6 +61,29 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     chosen: Chosen
     timing: Timing
     priority: Priority = Priority.NORMAL
+
+    def judge(self, facts: GateFacts, now: datetime) -> Verdict:
+        """What the gate says to someone of whom this is known, at the moment when it would go out."""
+        return decide(
+            facts,
+            category=self.chosen.category,
+            priority=self.priority,
+            expires_at=self.timing.expires_at,
+            now=max(now, self.timing.send_at),
+        )
+
+    def tracks(self, call: Tracking, wording: Wording, facts: GateFacts) -> int:
+        """What is noticed of a reader, decided once for all: by whoever may, as they want it now."""
+        content = wording.content
+        if self.channel is not Channel.EMAIL or content.html is None:
+            return 0
+        return noticed(
+            self.chosen.category,
+            call=call,
+            version=content.tracking,
+            tenant=facts.policy.tracking,
+            recipient=None if facts.choice is None else facts.choice.tracking,
+        )
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):

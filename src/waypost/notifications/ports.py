@@ -26,6 +26,7 @@ class StoredNotification:
     request_id: UUID
     recipient_id: UUID
     external_id: str
+    address_id: UUID | None
     channel: Channel
     category: Category
     priority: Priority

@@ -5,8 +5,6 @@ from email.utils import format_datetime
 from typing import Final
 from uuid import UUID
 
-import msgspec
-
 from waypost.delivery.model import AttemptView, StateView
 from waypost.delivery.ports import DeliveryStore
 from waypost.kernel.address import mask, mask_within
@@ -17,6 +15,7 @@ from waypost.kernel.paging import Page, decode_id_cursor, encode_id_cursor, read
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vault import DataKey, Keyring, SealBroken, place
 from waypost.kernel.work import Transaction
+from waypost.notifications.inputs import InputsBook, open_payload
 from waypost.notifications.model import (
     Detail,
     Filter,
@@ -36,7 +35,6 @@ from waypost.tracking.read import Noticed, TrackingLog
 
 HIDDEN: Final = "••••••"
 _LISTING: Final = "notifications"
-_payload_decoder = msgspec.msgpack.Decoder(Payload)
 
 
 class Reader:
@@ -50,6 +48,7 @@ class Reader:
         renderer: Renderer,
         identity: SenderIdentity,
         tracking: TrackingLog,
+        inputs: InputsBook,
     ) -> None:
         self._store = store
         self._delivery = delivery
@@ -58,6 +57,7 @@ class Reader:
         self._renderer = renderer
         self._identity = identity
         self._tracking = tracking
+        self._inputs = inputs
 
     async def page(
         self, tx: Transaction, scope: Scope, wanted: Filter, cursor: str | None, limit: int | None
@@ -97,10 +97,12 @@ class Reader:
     async def timeline(self, tx: Transaction, scope: Scope, notification_id: UUID) -> list[TimelineStep]:
         stored = await self._find(tx, scope, notification_id)
         steps = [TimelineStep(at=moment_of(stored.id), event="accepted", detail={"channel": stored.channel.word})]
-        steps += [
-            TimelineStep(at=entry.at, event=entry.event, reason=entry.reason, detail=entry.detail)
-            for entry in await self._delivery.timeline(tx, notification_id)
-        ]
+        said = {one.n: one.reply for one in await self.attempts(tx, scope, notification_id)}
+        for entry in await self._delivery.timeline(tx, notification_id):
+            detail, number = dict(entry.detail), entry.detail.get("attempt")
+            if isinstance(number, int) and entry.event != "attempt_started" and (reply := said.get(number)) is not None:
+                detail["reply"] = reply
+            steps.append(TimelineStep(at=entry.at, event=entry.event, reason=entry.reason, detail=detail))
         steps += [_reading(seen) for seen in await self._tracking.of_notification(tx, notification_id)]
         return sorted(steps, key=lambda step: step.at)
 
@@ -157,7 +159,7 @@ class Reader:
         if key is None:
             return None
         try:
-            return _payload_decoder.decode(key.open(stored.payload, place("payload", tx.tenant_id, stored.id)))
+            return open_payload(key, tx.tenant_id, stored, await self._inputs.of(tx, [stored.payload]))
         except SealBroken:
             return None
 

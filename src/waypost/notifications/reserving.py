@@ -19,6 +19,7 @@ from waypost.kernel.ids import show
 from waypost.kernel.vault import Keyring, SealBroken, TenantKey, place
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Work
+from waypost.notifications.inputs import InputsBook, Shared, open_envelope
 from waypost.senders.aftermath import Aftermath, Reply
 from waypost.senders.desk import Asking, Assigned, Desk
 from waypost.senders.providers import provider_of
@@ -27,22 +28,13 @@ from waypost.senders.selection import Wish
 _log: Final = structlog.stdlib.get_logger()
 
 
-class _Envelope(msgspec.Struct, frozen=True):
-    """The parts of a payload that matter here; the rest is not even decoded."""
-
-    address: str
-    sender: str | None = None
-
-
-_read_envelope: Final = msgspec.msgpack.Decoder(_Envelope).decode
-
-
 class SenderCapacity:
-    def __init__(self, *, desk: Desk, aftermath: Aftermath, work: Work, keyring: Keyring) -> None:
+    def __init__(self, *, desk: Desk, aftermath: Aftermath, work: Work, keyring: Keyring, inputs: InputsBook) -> None:
         self._desk = desk
         self._aftermath = aftermath
         self._work = work
         self._keyring = keyring
+        self._inputs = inputs
 
     async def reserve(self, batch_id: UUID, rows: Sequence[Claimed]) -> Reserved | None:
         tenants = await self._desk.tenants_with_accounts({one.tenant_id for one in rows})
@@ -80,9 +72,12 @@ class SenderCapacity:
     async def _reserve(self, batch_id: UUID, tenant_id: str, rows: Sequence[Claimed], reserved: Reserved) -> None:
         async with self._work.begin(tenant_id) as tx:
             key = await self._keyring.of(tx)
+            shared = await self._inputs.of(tx, (one.payload for one in rows))
         # The urgent first, then as they were claimed.
         asking = [
-            found for one in sorted(rows, key=lambda one: one.priority) if (found := _asking(one, key)) is not None
+            found
+            for one in sorted(rows, key=lambda one: one.priority)
+            if (found := _asking(one, key, shared)) is not None
         ]
         if not asking:
             return
@@ -102,13 +97,13 @@ class SenderCapacity:
                 reserved.deferred[notification_id] = Defer(until=answer.until, rule=answer.rule.word, fact=dict(fact))
 
 
-def _asking(one: Claimed, key: TenantKey) -> Asking | None:
+def _asking(one: Claimed, key: TenantKey, shared: Shared) -> Asking | None:
     """None for what cannot be opened: the composer says so in its turn."""
     if one.data_key is None:
         return None
     try:
         owner = key.unwrap(one.data_key, place("data_key", one.tenant_id, one.recipient_id))
-        envelope = _read_envelope(owner.open(one.payload, place("payload", one.tenant_id, one.id)))
+        envelope = open_envelope(owner, one.tenant_id, one, shared)
     except (SealBroken, msgspec.DecodeError):
         return None
     sender = None if envelope.sender is None else split_mailbox(envelope.sender)

@@ -8,17 +8,16 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from waypost.delivery.gate import GateFacts, MessageKind, Skip, Verdict, decide
+from waypost.delivery.gate import GateFacts, MessageKind, Skip, Verdict
 from waypost.delivery.ports import DeliveryStore
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Refused, Unavailable
 from waypost.kernel.ids import mint
 from waypost.kernel.tenancy import Permission, Scope
-from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.notifications.attaching import Attacher
 from waypost.notifications.choose import ContentChooser
-from waypost.notifications.drafts import Leg, Words, draft
+from waypost.notifications.drafts import Leg, draft
 from waypost.notifications.intent import Intent, going
 from waypost.notifications.keep import Keeper
 from waypost.notifications.list_members import name_members
@@ -30,7 +29,6 @@ from waypost.notifications.rules import check_command
 from waypost.recipients.lists import ListKeys
 from waypost.recipients.party import Party
 from waypost.recipients.resolve import Plan, Resolver
-from waypost.tracking.rules import noticed
 
 
 class Submit:
@@ -173,13 +171,7 @@ class Submit:
                 if last is not None and last[0] is leg and last[1] == fact:
                     verdict = last[2]
                 else:
-                    verdict = decide(
-                        fact,
-                        category=leg.chosen.category,
-                        priority=leg.priority,
-                        expires_at=leg.timing.expires_at,
-                        now=max(now, leg.timing.send_at),
-                    )
+                    verdict = leg.judge(fact, now)
                     last = (leg, fact, verdict)
                 verdicts[place] = (verdict, fact)
         return [verdicts[place] for place in range(len(asked))]
@@ -225,25 +217,11 @@ def _draft(
                         seen[place],
                         words[place],
                         judged[place],
-                        _tracks(intent.command, leg, words[place], heard[place][1]),
+                        leg.tracks(intent.command.tracking, words[place].wording, heard[place][1]),
                         now,
                         intent.files,
                     )
                 )
-
-
-def _tracks(command: SubmitCommand, leg: Leg, words: Words, facts: GateFacts) -> int:
-    """What is noticed of a reader, decided once for all: by whoever may, as they want it now."""
-    content = words.wording.content
-    if leg.channel is not Channel.EMAIL or content.html is None:
-        return 0
-    return noticed(
-        leg.chosen.category,
-        call=command.tracking,
-        version=content.tracking,
-        tenant=facts.policy.tracking,
-        recipient=None if facts.choice is None else facts.choice.tracking,
-    )
 
 
 def _chosen_legs(routing: Routing, judged: Sequence[Verdict]) -> Sequence[int]:

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-import msgspec
-
 from waypost.kernel.ids import moment_of, show
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.tracking import unpack_number
-from waypost.kernel.vault import DataKey, Keyring, SealBroken, TenantKey, place
+from waypost.kernel.vault import Keyring, SealBroken, TenantKey, place
 from waypost.kernel.work import Transaction
 from waypost.outbox.catalogue import (
     CATALOGUE,
@@ -30,6 +28,7 @@ from waypost.outbox.ports import (
     AccountFacts,
     DomainFacts,
     EndpointStore,
+    MetadataBook,
     NotificationFacts,
     SubjectStore,
     SuppressionFacts,
@@ -64,15 +63,6 @@ _DOMAIN_STATE: Final[Mapping[int, str]] = {
 _Record = NotificationFacts | SuppressionFacts | StoredEndpoint | AccountFacts | DomainFacts
 
 
-class _Metadata(msgspec.Struct, frozen=True):
-    """The one part of a notification's payload that is told; the rest is not even decoded."""
-
-    metadata: dict[str, JsonValue] = {}
-
-
-_read_metadata: Final = msgspec.msgpack.Decoder(_Metadata).decode
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Event:
     id: str
@@ -93,9 +83,12 @@ def event_id(tenant_id: str, told: Told) -> str:
 
 
 class Describe:
-    def __init__(self, *, subjects: SubjectStore, endpoints: EndpointStore, keyring: Keyring) -> None:
+    def __init__(
+        self, *, subjects: SubjectStore, endpoints: EndpointStore, metadata: MetadataBook, keyring: Keyring
+    ) -> None:
         self._subjects = subjects
         self._endpoints = endpoints
+        self._metadata = metadata
         self._keyring = keyring
 
     async def __call__(self, tx: Transaction, news: Sequence[Told]) -> Sequence[Event | None]:
@@ -108,7 +101,7 @@ class Describe:
         reasons = await self._reasons(tx, news)
         targets = await self._targets(tx, news)
         key = await self._keyring.of(tx) if Subject.NOTIFICATION in ids else None
-        opened: dict[UUID, dict[str, JsonValue]] = {}
+        opened = await self._opened(tx, records)
         described: list[Event | None] = []
         for told in news:
             entry, record = CATALOGUE.get(told.kind), records.get(told.subject_id)
@@ -116,8 +109,6 @@ class Describe:
             data: Data | None = None
             match record:
                 case NotificationFacts() if key is not None:
-                    if record.id not in opened:
-                        opened[record.id] = _metadata(record, key, tx.tenant_id)
                     if told.kind in _READINGS:
                         link, _ = unpack_number(told.n)
                         url = _target(targets.get((record.id, link)), key, tx.tenant_id)
@@ -155,6 +146,10 @@ class Describe:
             found.update(await self._subjects.domains(tx, wanted))
         return found
 
+    async def _opened(self, tx: Transaction, records: Mapping[UUID, _Record]) -> Mapping[UUID, dict[str, JsonValue]]:
+        wanted = [record for record in records.values() if isinstance(record, NotificationFacts)]
+        return await self._metadata.of(tx, wanted) if wanted else {}
+
     async def _targets(self, tx: Transaction, news: Sequence[Told]) -> Mapping[tuple[UUID, int], tuple[UUID, bytes]]:
         wanted = [told.subject_id for told in news if told.kind == OutboxKind.NOTIFICATION_CLICKED]
         return await self._subjects.link_targets(tx, wanted) if wanted else {}
@@ -167,16 +162,6 @@ class Describe:
             if told.n and told.kind in _STATUS and told.kind != OutboxKind.NOTIFICATION_DISPATCHED
         ]
         return await self._subjects.attempt_reasons(tx, wanted) if wanted else {}
-
-
-def _metadata(record: NotificationFacts, key: TenantKey, tenant_id: str) -> dict[str, JsonValue]:
-    if record.data_key is None:
-        return {}
-    try:
-        owner: DataKey = key.unwrap(record.data_key, place("data_key", tenant_id, record.recipient_id))
-        return _read_metadata(owner.open(record.payload, place("payload", tenant_id, record.id))).metadata
-    except (SealBroken, msgspec.DecodeError):
-        return {}
 
 
 def _target(sealed: tuple[UUID, bytes] | None, key: TenantKey, tenant_id: str) -> str | None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vocabulary import Category, Channel
 from waypost.kernel.work import Transaction
 from waypost.outbox.model import News, Told
@@ -181,7 +182,7 @@ class DeliveryStore(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NotificationFacts:
-    """What the record of a notification says; `payload` is sealed under the recipient's key."""
+    """What the record of a notification says, its inputs sealed."""
 
     id: UUID
     request_id: UUID
@@ -194,6 +195,14 @@ class NotificationFacts:
     expires_at: datetime
     payload: bytes
     data_key: bytes | None
+
+
+class MetadataBook(Protocol):
+    """Opens what callers noted on their messages: it lies sealed in the inputs."""
+
+    async def of(self, tx: Transaction, records: Sequence[NotificationFacts]) -> Mapping[UUID, dict[str, JsonValue]]:
+        """By notification; empty where the recipient was erased."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

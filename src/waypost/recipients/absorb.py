@@ -15,11 +15,12 @@ from msgspec.structs import replace
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Conflict, refuse
 from waypost.kernel.ids import mint, show
+from waypost.kernel.shared_payload import SharedPayload, is_shared, read_shared
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vault import place
 from waypost.kernel.work import Transaction
 from waypost.recipients.lookup import Lookup, record
-from waypost.recipients.model import Person, Recipient, StoredAddress
+from waypost.recipients.model import Person, Recipient, StoredAddress, WaitingMessage
 from waypost.recipients.people import People, refuse_all
 from waypost.recipients.ports import AddressStore, AlsoMerges, MergeStore, RecipientStore, TagStore
 from waypost.recipients.rules import MOST_ADDRESSES, check_attributes
@@ -98,7 +99,7 @@ class Absorb:
         await parts.merges.move_memberships(tx, source.row.id, target.row.id)
         ids = {address_id: address.id for address_id, address in moved.items()}
         await parts.merges.move_messages(
-            tx, source.row.id, target.row.id, ids, _resealing(tx.tenant_id, source, target)
+            tx, source.row.id, target.row.id, _resealing(tx.tenant_id, source, target, ids)
         )
         addresses = sorted([*target.addresses, *new], key=lambda one: (one.given_at, one.id), reverse=True)
         return replace(target, row=row, attributes=attributes, addresses=tuple(addresses))
@@ -141,9 +142,24 @@ class Absorb:
                 await self._parts.addresses.verify(tx, address.id, self._parts.clock.now(), verified=True)
 
 
-def _resealing(tenant_id: str, source: Person, target: Person) -> Callable[[str, UUID, bytes], bytes]:
-    def again(column: str, notification_id: UUID, sealed: bytes) -> bytes:
-        where = place(column, tenant_id, notification_id)
-        return target.key.seal(source.key.open(sealed, where), where)
+def _resealing(
+    tenant_id: str, source: Person, target: Person, addresses: Mapping[UUID, UUID]
+) -> Callable[[WaitingMessage], WaitingMessage]:
+    def move(sealed: bytes, column: str, owner: UUID, heir: UUID) -> bytes:
+        return target.key.seal(source.key.open(sealed, place(column, tenant_id, owner)), place(column, tenant_id, heir))
+
+    def again(one: WaitingMessage) -> WaitingMessage:
+        address_id = one.address_id and addresses.get(one.address_id, one.address_id)
+        if one.address_id is not None and address_id is not None and is_shared(one.payload):
+            own = read_shared(one.payload)
+            payload = SharedPayload(
+                own.inputs,
+                move(own.address, "address", one.address_id, address_id),
+                move(own.attributes, "attributes", source.row.id, target.row.id) if own.attributes else b"",
+            ).written()
+        else:
+            payload = move(one.payload, "payload", one.id, one.id)
+        secrets = None if one.secrets is None else move(one.secrets, "secrets", one.id, one.id)
+        return WaitingMessage(id=one.id, address_id=address_id, payload=payload, secrets=secrets)
 
     return again

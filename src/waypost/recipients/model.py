@@ -229,6 +229,18 @@ class Member:
     added_at: datetime
 
 
+class WaitingMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A message that has not gone out, with its inputs sealed for the one it is to."""
+
+    id: UUID
+    address_id: UUID | None
+    payload: bytes
+    secrets: bytes | None
+
+    def __repr__(self) -> str:
+        return f"WaitingMessage(id={self.id!r})"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Erasure:
     """An id that is taken for ever by someone who is gone."""

@@ -7,7 +7,15 @@ from uuid import UUID
 
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
-from waypost.recipients.model import Erasure, Known, Member, RecipientList, StoredAddress, StoredRecipient
+from waypost.recipients.model import (
+    Erasure,
+    Known,
+    Member,
+    RecipientList,
+    StoredAddress,
+    StoredRecipient,
+    WaitingMessage,
+)
 
 
 class RecipientStore(Protocol):
@@ -140,11 +148,10 @@ class MergeStore(Protocol):
         tx: Transaction,
         source: UUID,
         target: UUID,
-        addresses: Mapping[UUID, UUID],
-        again: Callable[[str, UUID, bytes], bytes],
+        again: Callable[[WaitingMessage], WaitingMessage],
     ) -> None:
         """What the source was sent under a dedupe key counts as sent to the target, and what still waits goes there:
-        `again` seals a column of such a message for the target."""
+        `again` makes such a message one to the target."""
         ...
 
 

@@ -140,6 +140,7 @@ def rows_of(tenant: str, at: datetime = NOW) -> dict[str, dict[str, object]]:
         "mailbox": {**who, "id": an_id(at), "summary": b"s", "raw": b"r"},
         "blobs": {**who, "address": b"a" * 32, "sealed": b"s", "kept_until": at},
         "blob_uses": {**who, "address": b"a" * 32, "recipient_id": recipient},
+        "shared_inputs": {**who, "id": an_id(at), "sealed": b"s", "created_at": at},
         "inbox_settings": {**who, "updated_at": at},
         "inboxes": {**who, "id": inbox, "key": "k", "title": "t", **times},
         "inbox_posts": {**who, "inbox_id": inbox, "id": an_id(at), "audience": "everyone", "place": 1,

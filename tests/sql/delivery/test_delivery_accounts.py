@@ -13,6 +13,7 @@ from waypost.adapters.postgres.audit import PgAuditStore
 from waypost.adapters.postgres.outbox import PgOutbox
 from waypost.adapters.postgres.sender_capacity import PgSenderCapacity
 from waypost.adapters.postgres.senders import PgSenderAccounts, PgSenderBoard
+from waypost.bootstrap.inputs import inputs_of
 from waypost.bootstrap.sender_accounts import AccountOutbox
 from waypost.channels.model import Outcome, OutcomeKind, OutcomeReason, OutgoingEmail
 from waypost.channels.ports import EmailSender, Wire
@@ -121,6 +122,7 @@ class Road:
             aftermath=Aftermath(work=work, capacity=counts, stopping=stopping, clock=clock),
             work=work,
             keyring=OpenKeyring(),  # type: ignore[arg-type]
+            inputs=inputs_of(OpenKeyring(), clock),  # type: ignore[arg-type]
         )
 
     async def dispatcher(self, ways: Ways, **options: Any) -> Dispatcher:

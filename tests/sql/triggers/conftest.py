@@ -22,6 +22,7 @@ from waypost.adapters.vault.keyring import LocalVault
 from waypost.bootstrap.events import join_events, join_firing, join_intake
 from waypost.bootstrap.submitting import JoinedSubmit, join_submit
 from waypost.bootstrap.templates import templates_of
+from waypost.delivery.model import State
 from waypost.kernel.clock import SystemClock
 from waypost.kernel.ids import mint
 from waypost.kernel.tenancy import PLATFORM, Permission, Scope
@@ -41,6 +42,8 @@ class NoTelemetry:
         self.ended: dict[tuple[str, str], int] = {}
 
     def accepted(self, accepted: Sequence[Accepted], seconds: float) -> None: ...
+
+    def fanned_out(self, channel: Channel, status: State, count: int, seconds: float) -> None: ...
 
     def taken(self, accepted: int, duplicates: int, refused: int) -> None: ...
 

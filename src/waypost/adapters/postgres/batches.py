@@ -72,9 +72,7 @@ class PgBatches:
     async def note_failure(self, tx: Transaction, batch_id: UUID, next_step_at: datetime) -> None:
         await connection_of(tx).execute(_SQL["note_failure"], tx.tenant_id, batch_id, next_step_at)
 
-    async def audience(
-        self, tx: Transaction, audience: Audience, after: UUID, at_most: int
-    ) -> Sequence[tuple[UUID, str]]:
+    async def audience(self, tx: Transaction, audience: Audience, after: UUID, at_most: int) -> Sequence[UUID]:
         bounds = (tx.tenant_id, after, at_most)
         connection = connection_of(tx)
         if audience.tag is not None:
@@ -85,7 +83,11 @@ class PgBatches:
             rows = await connection.fetch(_SQL["audience_ids"], *bounds, list(audience.ids))
         else:
             rows = await connection.fetch(_SQL["audience_all"], *bounds)
-        return [(row["id"], row["external_id"]) for row in rows]
+        return [row["id"] for row in rows]
+
+    async def names(self, tx: Transaction, people: Sequence[UUID]) -> Sequence[str]:
+        rows = await connection_of(tx).fetch(_SQL["names"], tx.tenant_id, people)
+        return [row["external_id"] for row in rows]
 
     async def totals(self, tx: Transaction, dedupe_key: str) -> Mapping[State, int]:
         rows = await connection_of(tx).fetch(_SQL["batch_totals"], tx.tenant_id, dedupe_key)

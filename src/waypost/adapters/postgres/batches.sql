@@ -49,33 +49,39 @@ update dispatch_batches set failures = failures + 1, next_step_at = $3 where ten
 -- name: audience_all
 -- tenant: row
 -- Everybody behind the place.
-select id, external_id from recipients
+select id from recipients
 where tenant_id = $1 and id > $2 and erased_at is null and merged_into is null order by id limit $3
 
 -- name: audience_tag
 -- tenant: row
 -- Those with a tag.
-select r.id, r.external_id from recipient_tags t
+select r.id from recipient_tags t
 cross join lateral (
-    select id, external_id, erased_at, merged_into from recipients where tenant_id = $1 and id = t.recipient_id offset 0) r
+    select id, erased_at, merged_into from recipients where tenant_id = $1 and id = t.recipient_id offset 0) r
 where t.tenant_id = $1 and t.tag = $4 and t.recipient_id > $2 and r.erased_at is null and r.merged_into is null
 order by t.recipient_id limit $3
 
 -- name: audience_list
 -- tenant: row
 -- The members of a list.
-select r.id, r.external_id from list_members m
+select r.id from list_members m
 cross join lateral (
-    select id, external_id, erased_at, merged_into from recipients where tenant_id = $1 and id = m.recipient_id offset 0) r
+    select id, erased_at, merged_into from recipients where tenant_id = $1 and id = m.recipient_id offset 0) r
 where m.tenant_id = $1 and m.list_id = $4 and m.recipient_id > $2 and r.erased_at is null and r.merged_into is null
 order by m.recipient_id limit $3
 
 -- name: audience_ids
 -- tenant: row
 -- Those named by the caller's own ids.
-select id, external_id from recipients
+select id from recipients
 where tenant_id = $1 and external_id = any ($4::text[]) and id > $2 and erased_at is null and merged_into is null
 order by id limit $3
+
+-- name: names
+-- tenant: row
+-- By which ids of their own they are called.
+select external_id from recipients
+where tenant_id = $1 and id = any ($2::uuid[]) and erased_at is null and merged_into is null order by id
 
 -- name: batch_totals
 -- tenant: row

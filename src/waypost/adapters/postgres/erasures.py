@@ -10,7 +10,7 @@ from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import connection_of
 from waypost.kernel.work import Transaction
-from waypost.recipients.model import Erasure
+from waypost.recipients.model import Erasure, WaitingMessage
 
 _SQL: Final = load("erasures")
 
@@ -60,8 +60,7 @@ class PgMergeStore:
         tx: Transaction,
         source: UUID,
         target: UUID,
-        addresses: Mapping[UUID, UUID],
-        again: Callable[[str, UUID, bytes], bytes],
+        again: Callable[[WaitingMessage], WaitingMessage],
     ) -> None:
         connection = connection_of(tx)
         if not await connection.fetchval(_SQL["was_written_to"], tx.tenant_id, source):
@@ -70,14 +69,22 @@ class PgMergeStore:
         rows = await connection.fetch(_SQL["waiting_to_move"], tx.tenant_id, source)
         if not rows:
             return
+        moved = [
+            again(
+                WaitingMessage(
+                    id=row["id"], address_id=row["address_id"], payload=row["payload"], secrets=row["secrets"]
+                )
+            )
+            for row in rows
+        ]
         await connection.execute(
             _SQL["move_waiting"],
             tx.tenant_id,
             target,
-            [row["id"] for row in rows],
-            [addresses.get(row["address_id"]) for row in rows],
-            [again("payload", row["id"], row["payload"]) for row in rows],
-            [None if row["secrets"] is None else again("secrets", row["id"], row["secrets"]) for row in rows],
+            [one.id for one in moved],
+            [one.address_id for one in moved],
+            [one.payload for one in moved],
+            [one.secrets for one in moved],
         )
 
 

@@ -121,6 +121,6 @@ where n.tenant_id = $1 and n.recipient_id = $2 and n.channel > 0 order by n.id
 -- tenant: row
 -- The same message, now to the one recipient left and sealed under that one's key.
 update notifications n
-set recipient_id = $2, address_id = coalesce(new.address_id, n.address_id), payload = new.payload, secrets = new.secrets
+set recipient_id = $2, address_id = new.address_id, payload = new.payload, secrets = new.secrets
 from unnest($3::uuid[], $4::uuid[], $5::bytea[], $6::bytea[]) as new (id, address_id, payload, secrets)
 where n.tenant_id = $1 and n.id = new.id

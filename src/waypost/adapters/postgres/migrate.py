@@ -20,7 +20,13 @@ _SQL: Final = load("migrate")
 _FILE_NAME: Final = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 _OLDEST_CODE: Final = re.compile(r"^-- oldest_code: (\d+)$", re.MULTILINE)
 _REVISION: Final = re.compile(r"^-- revision: (\d+)$", re.MULTILINE)
-_REPEATABLE: Final = ("routines.sql", "inbox_routines.sql", "pause_routines.sql", "resolvers.sql")
+_REPEATABLE: Final = (
+    "routines.sql",
+    "fan_out_routines.sql",
+    "inbox_routines.sql",
+    "pause_routines.sql",
+    "resolvers.sql",
+)
 _SETTINGS: Final = {
     "search_path": "waypost",
     "statement_timeout": "0",

@@ -132,6 +132,7 @@ def _stored(row: Record) -> StoredNotification:
         request_id=row["request_id"],
         recipient_id=row["recipient_id"],
         external_id=row["external_id"],
+        address_id=row["address_id"],
         channel=Channel(row["channel"]),
         category=Category(row["category"]),
         priority=Priority(row["priority"]),

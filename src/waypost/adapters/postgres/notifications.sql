@@ -26,7 +26,7 @@ select id, key_id, notification_ids from requests where tenant_id = $1 and id = 
 -- name: by_ids
 -- tenant: row
 -- Notifications with the words people know them by: the recipient's own id and the template's key.
-select n.id, n.retention, n.request_id, n.recipient_id, n.channel, n.category, n.priority, n.version_id, n.locale,
+select n.id, n.retention, n.request_id, n.recipient_id, n.address_id, n.channel, n.category, n.priority, n.version_id, n.locale,
        n.send_at, n.expires_at, n.payload, n.secrets is not null as has_secrets,
        coalesce(u.external_id, r.external_id) as external_id, r.data_key, t.key as template_key
 from notifications n
