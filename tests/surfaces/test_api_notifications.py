@@ -6,6 +6,10 @@ from typing import Any
 import asyncpg
 import pytest
 
+from waypost.bootstrap import App
+from waypost.kernel import ids
+from waypost.kernel.vault import place
+
 TO = {"id": "user-42", "email": "jane@example.com", "attributes": {"first_name": "Jane"}}
 CONTENT = {"subject": "Hello {{ first_name }}", "html": "<p>Welcome, {{ first_name }}</p>"}
 SEND = {"to": TO, "content": CONTENT, "category": "transactional"}
@@ -43,6 +47,26 @@ async def test_the_first_call(acme: Any) -> None:
     assert [one["id"] for one in request["notifications"]] == [made["id"]]
     listed = await acme.ok("GET", PATH)
     assert [one["id"] for one in listed["items"]] == [made["id"]]
+
+
+async def test_what_the_other_side_said_stands_in_the_timeline(acme: Any, app: App, admin: asyncpg.Connection) -> None:
+    [made] = (await acme.ok("POST", PATH, SEND))["notifications"]
+    found = ids.read("ntf", made["id"])
+    row = await admin.fetchrow(
+        "select r.id, r.data_key from recipients r join notifications n on n.recipient_id = r.id where n.id = $1", found
+    )
+    async with app.work.begin("acme") as tx:
+        tenant_key = await app.notifications.read._keyring.of(tx)
+    key = tenant_key.unwrap(row["data_key"], place("data_key", "acme", row["id"]))
+    reply = key.seal(b"550 5.7.1 jane@example.com is blocked", place("reply", "acme", found))
+    await admin.execute(
+        "insert into attempts (tenant_id, notification_id, retention, n, worker_id, started_at, latency_ms, outcome,"
+        " code, reason, reply) values ('acme', $1, 1, 1, $1, now(), 5, 3, 550, 'policy', $2)", found, reply
+    )  # fmt: skip
+    steps = (await acme.ok("GET", f"{PATH}/{made['id']}/timeline"))["items"]
+    said = {step["event"]: step["detail"].get("reply") for step in steps}
+    assert said["attempt_rejected"] == "550 5.7.1 j***@example.com is blocked"
+    assert said["attempt_started"] is None
 
 
 async def test_every_form_of_to(acme: Any) -> None:

@@ -98,7 +98,7 @@ async def test_a_link_may_be_used_again_and_again(stage: Stage, web: Any) -> Non
 
 async def test_opening_the_link_acts_at_once_and_can_be_undone(stage: Stage, web: Any) -> None:
     page = await web("GET", f"/u/{await stage.link()}")
-    assert page.status_code == 200
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "a***@example.com" in page.text
     assert "ada@example.com" not in page.text
     assert await stage.verdict() == ("skip", "opted_out")

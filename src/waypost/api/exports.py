@@ -47,7 +47,7 @@ async def start_export(call: Call[ExportOrder, NoQuery]) -> JobView:
 async def get_export_file(call: Call[NoBody, NoQuery]) -> Streamed:
     """There for a day, and gone at once when someone is erased: make another one then."""
     parts = await call.app.exports.file(call.tx, call.scope, call.id("job"))
-    return Streamed(parts=parts, media_type="text/csv; charset=utf-8")
+    return Streamed(parts=parts, media_type="text/csv")
 
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (start_export, get_export_file)

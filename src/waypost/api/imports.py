@@ -106,7 +106,7 @@ async def start_import(call: Call[Uploaded[ImportOrder], NoQuery]) -> JobView:
 async def get_import_report(call: Call[NoBody, NoQuery]) -> Streamed:
     """One line for each fault: line, column, code and what to do. What stood there is not repeated."""
     parts = await call.app.imports.report(call.tx, call.scope, call.id("job"))
-    return Streamed(parts=parts, media_type="text/csv; charset=utf-8")
+    return Streamed(parts=parts, media_type="text/csv")
 
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (start_import, get_import_report)

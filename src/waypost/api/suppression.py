@@ -185,12 +185,12 @@ async def import_suppressions(call: Call[SuppressionsCsv, NoQuery]) -> ImportVie
     "/v1/suppressions/export",
     Permission.SUPPRESSIONS_READ,
     summary="Export suppressions",
-    media_type="text/csv; charset=utf-8",
+    media_type="text/csv",
 )
 async def export_suppressions(call: Call[NoBody, NoQuery]) -> Raw:
     """The newest 100,000 in force, as CSV that no spreadsheet runs. Addresses are masked: only hashes are kept."""
     text = await call.app.wishes.suppression_table.give_out(call.tx, call.scope)
-    return Raw(content=text.encode(), media_type="text/csv; charset=utf-8")
+    return Raw(content=text.encode(), media_type="text/csv")
 
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (

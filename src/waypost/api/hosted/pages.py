@@ -46,7 +46,7 @@ class Pages:
         around = {"language": language, "direction": direction_of(language), "words": dict(WORDS[language])}
         body = self._environment.render_template(template, **around, **shown)
         return ASGIResponse(
-            body=body.encode(), status_code=status, media_type="text/html; charset=utf-8", headers=HEADERS
+            body=body.encode(), status_code=status, media_type="text/html", headers=HEADERS
         )
 
     def notice(self, word: str, language: str, *, status: int) -> ASGIResponse:

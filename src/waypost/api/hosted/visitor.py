@@ -95,4 +95,4 @@ async def fields_of(request: AnyRequest) -> dict[str, str]:
 
 
 def nothing() -> ASGIResponse:
-    return ASGIResponse(status_code=200, headers=HEADERS, media_type="text/html; charset=utf-8")
+    return ASGIResponse(status_code=200, headers=HEADERS, media_type="text/html")
