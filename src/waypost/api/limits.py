@@ -6,8 +6,7 @@ senders cannot hold one. `/healthz` always has room.
 """
 
 import asyncio
-from collections.abc import Generator, Set
-from contextlib import contextmanager
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -110,11 +109,14 @@ class Limited:
             await self._turn_away(refusal, scope, send)
             return
         self._bulks += is_bulk
+        self._address.take(address)
+        self._key.take(request.key)
         try:
-            with self._address.place(address), self._key.place(request.key):
-                await self._serve(request, most, scope, receive, send)
+            await self._serve(request, most, scope, receive, send)
         finally:
             self._bulks -= is_bulk
+            self._address.leave(address)
+            self._key.leave(request.key)
 
     def _is_wide(self, request: "_Head", path: str) -> bool:
         return path in self._wide_paths and (request.length or 0) > self._limits.body_bytes
@@ -146,10 +148,11 @@ class Limited:
             return
         incoming = _Incoming(receive, send, most=self._limits.file_bytes, seconds=self._limits.body_seconds)
         self._files += 1
+        self._address.take(address)
+        self._key.take(request.key)
         try:
-            with self._address.place(address), self._key.place(request.key):
-                async with asyncio.timeout(self._limits.file_seconds):
-                    await self._app(scope, incoming.receive, incoming.send)
+            async with asyncio.timeout(self._limits.file_seconds):
+                await self._app(scope, incoming.receive, incoming.send)
         except TimeoutError:
             if incoming.has_answered:
                 raise
@@ -157,6 +160,8 @@ class Limited:
             await self._turn_away(refusal, scope, send)
         finally:
             self._files -= 1
+            self._address.leave(address)
+            self._key.leave(request.key)
 
     def _check_head(self, request: "_Head", most: int) -> None:
         if request.encoding not in (b"", b"identity"):
@@ -329,13 +334,12 @@ class _Places(Generic[Who]):
     def taken(self, who: Who) -> int:
         return self._taken.get(who, 0)
 
-    @contextmanager
-    def place(self, who: Who) -> Generator[None]:
+    def take(self, who: Who) -> None:
+        """Whoever takes one leaves it."""
         self._taken[who] = self.taken(who) + 1
-        try:
-            yield
-        finally:
-            if self._taken[who] == 1:
-                del self._taken[who]
-            else:
-                self._taken[who] -= 1
+
+    def leave(self, who: Who) -> None:
+        if self._taken[who] == 1:
+            del self._taken[who]
+        else:
+            self._taken[who] -= 1

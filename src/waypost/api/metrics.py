@@ -2,7 +2,7 @@
 
 from litestar.types import ASGIApp, Receive, Send
 from litestar.types import Scope as AsgiScope
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 
 from waypost.bootstrap.meters import counter, gauge, histogram
 
@@ -10,11 +10,23 @@ from waypost.bootstrap.meters import counter, gauge, histogram
 class HttpMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.registry = registry
-        self.requests = counter(registry, "waypost_http_requests_total")
-        self.seconds = histogram(registry, "waypost_http_request_seconds")
+        self._requests = counter(registry, "waypost_http_requests_total")
+        self._seconds = histogram(registry, "waypost_http_request_seconds")
         self.refused = counter(registry, "waypost_http_refused_total")
         self.problems = counter(registry, "waypost_http_problems_total")
-        self.in_flight = gauge(registry, "waypost_http_in_flight")
+        self.in_flight = 0
+        gauge(registry, "waypost_http_in_flight").set_function(lambda: self.in_flight)
+        # Routes, methods and statuses are few, and looking up their labels costs more than counting.
+        self._of: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        found = self._of.get((method, route, status))
+        if found is None:
+            requests = self._requests.labels(method, route, str(status))
+            found = self._of[method, route, status] = (requests, self._seconds.labels(method, route))
+        requests, histogram_of_route = found
+        requests.inc()
+        histogram_of_route.observe(seconds)
 
 
 def metrics_app(registry: CollectorRegistry) -> ASGIApp:

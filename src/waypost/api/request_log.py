@@ -17,6 +17,7 @@ from waypost.kernel import ids
 from waypost.kernel.clock import Clock
 
 REQUEST_ID_HEADER: Final = "Waypost-Request-Id"
+_ID_LINE: Final = REQUEST_ID_HEADER.lower().encode()
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _UNROUTED: Final = "unrouted"
 _PROBES: Final = frozenset({"/healthz", "/readyz"})
@@ -42,7 +43,7 @@ class RequestLog:
         record = RequestRecord(request_id=ids.show("rid", ids.mint(self._clock)))
         attach(scope, record)
         status = 0
-        id_header = (REQUEST_ID_HEADER.lower().encode(), record.request_id.encode())
+        id_header = (_ID_LINE, record.request_id.encode())
 
         async def send_with_id(message: Message) -> None:
             nonlocal status
@@ -52,7 +53,7 @@ class RequestLog:
             await send(message)
 
         began = self._clock.monotonic()
-        self._metrics.in_flight.inc()
+        self._metrics.in_flight += 1
         try:
             await self._app(scope, receive, send_with_id)
         except Exception as unexpected:
@@ -60,14 +61,13 @@ class RequestLog:
             if status == 0:
                 await send_problem(internal_answer(record.request_id), record, send_with_id)
         finally:
-            self._metrics.in_flight.dec()
+            self._metrics.in_flight -= 1
             self._write_down(scope, record, status, self._clock.monotonic() - began)
 
     def _write_down(self, scope: HTTPScope, record: RequestRecord, status: int, seconds: float) -> None:
         method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         route = cast("dict[str, str]", scope).get("path_template", _UNROUTED)
-        self._metrics.requests.labels(method, route, str(status)).inc()
-        self._metrics.seconds.labels(method, route).observe(seconds)
+        self._metrics.answered(method, route, status, seconds)
         if record.code is not None:
             self._metrics.problems.labels(record.code).inc()
         # Probes come every second and say the same as long as all is well.

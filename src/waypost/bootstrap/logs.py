@@ -49,7 +49,13 @@ class _Lines:
     debug = info = warning = error = critical = exception = write
 
 
-def _json_line(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
+def _json_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
+    line = _as_json(event)
+    # Of a line without any of the signs none of its texts needs a closer look.
+    return _as_json(_mask_event(logger, method, event)) if any(sign in line for sign, _, _ in _MASKS) else line
+
+
+def _as_json(event: EventDict) -> str:
     try:
         return msgspec.json.encode(event, enc_hook=repr).decode()
     except (ValueError, OverflowError):
@@ -70,22 +76,19 @@ def configure(settings: Settings, *, process: str) -> None:
         return event
 
     shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         name_process,
         structlog.processors.format_exc_info,
-        _mask_event,
     ]
-    pretty = is_for_people(settings)
-    renderer: structlog.typing.Processor = (
-        structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()) if pretty else _json_line
-    )
+    written: list[structlog.typing.Processor] = [_json_line]
+    if is_for_people(settings):
+        written = [_mask_event, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
     level = (settings.log_level or "info").upper()
     stream = sys.stderr
     structlog.configure(
-        processors=[*shared, renderer],
+        processors=[*shared, *written],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
         logger_factory=lambda *names: _Lines(stream, names[0] if names else "waypost"),
         cache_logger_on_first_use=True,
@@ -93,8 +96,8 @@ def configure(settings: Settings, *, process: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[*shared[:-2], structlog.stdlib.ExtraAdder(), *shared[-2:]],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+            foreign_pre_chain=[*shared[:-1], structlog.stdlib.ExtraAdder(), shared[-1]],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *written],
         )
     )
     root = logging.getLogger()
