@@ -168,7 +168,9 @@ async def test_statements_find_their_rows_by_index(wall: Any, connect: Any) -> N
     milliseconds = str(int(NOW.timestamp() * 1000))
     text = FILL.format(big=BIG, small=SMALL, rows=ROWS, id=_ID.format(ms=milliseconds), hash=_HASH)
     await wall.admin.execute(text)
+    await fan_out_reads_its_people_only(wall, connect)
     await wall.admin.execute("analyze")
+    await fan_out_reads_its_people_only(wall, connect)
     roles = (await connect("api"), statements), (await connect("worker"), statements_of_the_worker)
     asked, found = 0, list[str]()
     for tenant in (BIG, SMALL):
@@ -220,6 +222,45 @@ async def claim_reads_its_batch_only(wall: Any, connect: Any) -> None:
         )
     assert len(claimed) == batch
     assert read <= 10 * batch
+
+
+async def fan_out_reads_its_people_only(wall: Any, connect: Any) -> None:
+    """As that of the claim. The first call learns of which kinds people are, the second writes to them."""
+    people = await wall.admin.fetchval(
+        "select array_agg(id order by id) from (select id from recipients where tenant_id = $1 limit 100) r", BIG
+    )
+    statement = load("fan_out")["fan_out"]
+    for name in ("api", "worker"):
+        role = await connect(name)
+        async with wall.undone(role):
+            await role.execute("select set_config('app.tenant_id', $1, true)", BIG)
+            kinds, house, left = list[str](), "", list[Any]()
+            for stem in (people[0].bytes[:6] + b"first.", people[0].bytes[:6] + b"second"):
+                some = [["en"] * len(kinds), [UUID(int=1)] * len(kinds)]
+                what = (
+                    "brd:x",
+                    stem,
+                    UUID(bytes=stem + bytes(4)),
+                    UUID(int=2),
+                    2,
+                    3,
+                    1,
+                    1,
+                    UUID(int=3),
+                )
+                asked = (people, 1, "email", None, True, house, kinds, *some, *what, NOW, NOW + timedelta(days=1))
+                left = await role.fetch(statement, *asked)
+                if not kinds:
+                    kinds, house = [*{row["kind"] for row in left if row["kind"]}], left[0]["house"]
+                    assert len(left) == len(people)
+            read = await role.fetchval(
+                "select max(pg_stat_get_xact_tuples_returned(oid)) from pg_class"
+                " where relnamespace = 'waypost'::regnamespace and relkind in ('r', 'i')"
+            )
+            made = await role.fetchval("select count(*) from notification_dedupe where dedupe_key = 'brd:x'")
+        assert (len(kinds), made + len(left)) == (1, len(people))
+        assert 0 < len(left) < len(people)
+        assert read <= 10 * len(people)
 
 
 @pytest.mark.parametrize("statement", ["select 1", "select n from generate_series(1, 5) n where n > 3"])
