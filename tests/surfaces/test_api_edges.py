@@ -1,5 +1,6 @@
 """What callers write in good faith, and rarely: times at the edge of the calendar, other offsets, fields in maps."""
 
+from dataclasses import replace
 from typing import Any
 
 ADA = {"email": "ada@example.com", "timezone": "Europe/Vienna"}
@@ -54,3 +55,55 @@ async def test_a_suppression_is_found_by_address_channel_and_reason(acme: Any, g
     first = await acme.ok("GET", "/v1/suppressions?reason=manual&limit=2")
     rest = await acme.ok("GET", f"/v1/suppressions?reason=manual&limit=2&cursor={first['next']}")
     assert (len(first["items"]), len(rest["items"]), rest["next"]) == (2, 1, None)
+
+
+async def _reader(acme: Any, person: str = "ada") -> Any:
+    await acme.ok("PUT", f"/v1/recipients/{person}", {})
+    await acme.ok("PUT", "/v1/inboxes/main", {"title": "Main"})
+    token = (await acme.ok("POST", f"/v1/recipients/{person}/token"))["token"]
+    return replace(acme, key=token)
+
+
+async def test_a_post_with_nulls_is_one_without_these_fields(acme: Any) -> None:
+    ada = await _reader(acme)
+    nothing = dict.fromkeys(("body", "cta_url", "actions", "data", "topic", "sender", "ttl"))
+    new = {"audience": {"kind": "users", "recipients": ["ada"], "label": None}, "title": "T", **nothing}
+    await acme.ok("POST", "/v1/inboxes/main/posts", new)
+    [message] = (await ada.ok("GET", "/v1/me/inboxes/main/messages"))["items"]
+    assert (message["body"], message["actions"], message["data"]) == ("", [], {})
+
+
+async def test_messages_of_a_deleted_topic_can_still_be_listed(acme: Any) -> None:
+    ada = await _reader(acme)
+    await acme.ok("PUT", "/v1/topics/news", {"title": "News", "category": "marketing", "default": "opted_in"})
+    users = {"kind": "users", "recipients": ["ada"]}
+    await acme.ok("POST", "/v1/inboxes/main/posts", {"audience": users, "title": "T", "topic": "news"})
+    await acme("DELETE", "/v1/topics/news")
+    assert (await ada.ok("GET", "/v1/me/inboxes/main/counts"))["topics"] == {"news": {"unread": 1, "total": 1}}
+    listed = await ada.ok("GET", "/v1/me/inboxes/main/messages?topic=news")
+    assert [one["title"] for one in listed["items"]] == ["T"]
+    refused = await ada.refused("GET", "/v1/me/inboxes/main/messages?topic=never")
+    assert refused == (422, "unknown_topic", ["/topic"])
+
+
+async def test_what_is_read_by_a_line_was_seen_and_the_line_may_be_called_after(acme: Any) -> None:
+    ada = await _reader(acme)
+    users = {"kind": "users", "recipients": ["ada"]}
+    await acme.ok("POST", "/v1/inboxes/main/posts", {"audience": users, "title": "T"})
+    drawn = await ada.ok("POST", "/v1/me/inboxes/main/read", {"after": "2999-01-01T00:00:00Z"})
+    [message] = (await ada.ok("GET", "/v1/me/inboxes/main/messages"))["items"]
+    assert message["seen_at"] == message["read_at"] == drawn["read_at"]
+    await ada.ok("POST", "/v1/me/inboxes/main/read", {"before": "2999-01-02T00:00:00Z"})
+    assert (await ada.ok("GET", "/v1/me/inboxes/main/messages"))["items"] == [message]
+    both = {"before": "2999-01-01T00:00:00Z", "after": "2999-01-01T00:00:00Z"}
+    assert (await ada.refused("POST", "/v1/me/inboxes/main/read", both))[1] == "either_or"
+
+
+async def test_a_recipient_s_call_is_refused_in_a_recipient_s_words(acme: Any, globex: Any) -> None:
+    ada = await _reader(acme)
+    answer = await replace(ada, key="")("GET", "/v1/me/inboxes/main/counts")
+    assert (answer.status_code, answer.json()["code"]) == (401, "invalid_token")
+    assert "wpr_" in answer.json()["detail"]
+    foreign = ada.acting(**{"Waypost-Tenant": globex.tenant})
+    assert (await foreign.refused("GET", "/v1/me/inboxes/main/counts"))[:2] == (403, "other_tenant")
+    await ada.acting(**{"Waypost-Tenant": acme.tenant}).ok("GET", "/v1/me/inboxes/main/counts")

@@ -201,7 +201,7 @@ async def test_script_is_taken_out(acme: Any, visit: Any) -> None:
         acme, "<script>alert(1)</script>Hi <b>there</b>", body='<scr<script>ipt>x</script><img src=x onerror="y"'
     )
     shown = (await jane.ok("GET", MESSAGES))["items"][0]
-    assert shown["title"] == "alert(1)Hi there"
+    assert shown["title"] == "Hi there"
     assert "<" not in shown["body"]
 
 

@@ -17,14 +17,14 @@ from waypost.api.json_body import check_media_type, read_body, read_parameters
 from waypost.api.outgoing import Answer, problem_answer
 from waypost.api.problem import answer_of, internal_answer
 from waypost.api.request_log import log_unexpected
-from waypost.api.request_parts import bearer_of, expected_version_of, idempotency_key_of, query_of, tenant_of
+from waypost.api.request_parts import bearer_of, expected_version_of, idempotency_key_of, query_of, tenant_of, token_of
 from waypost.api.request_record import RequestRecord
 from waypost.api.shapes import NoQuery
 from waypost.api.upload_body import OptionsQuery, read_upload
 from waypost.bootstrap import App
 from waypost.inbox.visitors import claimed_tenant, visitor_scope
 from waypost.kernel import ids
-from waypost.kernel.errors import NotFound, WaypostError
+from waypost.kernel.errors import Forbidden, NotFound, WaypostError
 from waypost.notifications.together import Asked
 from waypost.tenants.idempotency import KeyedCall
 from waypost.tenants.model import StoredAnswer
@@ -153,9 +153,11 @@ async def _pieces_of(request: Incoming) -> AsyncIterator[bytes]:
 
 async def _serve_visitor(endpoint: Endpoint, app: App, request: Incoming, record: RequestRecord) -> Answer:
     """A recipient's own call. Who they are is proved inside the transaction in which they are served."""
-    token = bearer_of(request.headers)
+    token = token_of(request.headers)
     raw = await request.body()
     record.tenant = tenant_id = claimed_tenant(token)
+    if tenant_of(request.headers) not in (None, tenant_id):
+        raise Forbidden("This token belongs to another tenant than Waypost-Tenant names.", code="other_tenant")
     try:
         async with app.work.begin(tenant_id) as tx:
             reading = endpoint.method == "GET"

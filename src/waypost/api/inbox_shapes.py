@@ -1,9 +1,9 @@
 """Shapes that senders and readers of the inbox share."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
-from msgspec import Meta, field
+from msgspec import Meta
 
 from waypost.api.shapes import JsonMap, Moment, Shape
 from waypost.inbox.model import Action, Counts, Facts, Message, PostContent
@@ -35,12 +35,12 @@ class ActionShape(Shape):
 
 class ContentShape(Shape, kw_only=True):
     title: Annotated[Title, Meta(max_length=20 * LONGEST_TITLE)]
-    body: Annotated[str, Meta(max_length=4 * LONGEST_BODY, description="Plain text; markup is taken out.")] = ""
-    cta_url: Url | None = None
-    actions: Annotated[list[ActionShape], Meta(max_length=MOST_ACTIONS)] = field(default_factory=list[ActionShape])
-    data: Annotated[JsonMap, Meta(description="For your application, up to 8 KB.")] = field(
-        default_factory=dict[str, Any]
+    body: Annotated[str, Meta(max_length=4 * LONGEST_BODY, description="Plain text; markup is taken out.")] | None = (
+        None
     )
+    cta_url: Url | None = None
+    actions: Annotated[list[ActionShape], Meta(max_length=MOST_ACTIONS)] | None = None
+    data: Annotated[JsonMap, Meta(description="For your application, up to 8 KB.")] | None = None
     sender: Annotated[str, Meta(description="Shown as the sender.")] | None = None
 
 
@@ -92,10 +92,10 @@ class InboxCountsView(Shape):
 def content_of(shape: ContentShape) -> PostContent:
     return PostContent(
         title=shape.title,
-        body=shape.body,
+        body=shape.body or "",
         cta_url=shape.cta_url,
-        actions=tuple(Action(label=one.label, url=one.url, id=one.id) for one in shape.actions),
-        data=shape.data,
+        actions=tuple(Action(label=one.label, url=one.url, id=one.id) for one in shape.actions or ()),
+        data=shape.data or {},
         sender=shape.sender,
     )
 
@@ -118,7 +118,7 @@ def shown_message(message: Message) -> InboxMessageView:
         notification_id=ids.show("ntf", message.id) if message.is_notification else None,
         received_at=message.received_at,
         expires_at=message.expires_at,
-        seen_at=facts.seen_at,
+        seen_at=facts.seen_at or facts.read_at,  # who draws a line under everything has seen it
         read_at=facts.read_at,
         archived_at=facts.archived_at,
         snoozed_until=facts.snoozed_until,
@@ -130,7 +130,7 @@ def shown_message(message: Message) -> InboxMessageView:
 def shown_facts(message_id: str, facts: Facts) -> FactsView:
     return FactsView(
         id=message_id,
-        seen_at=facts.seen_at,
+        seen_at=facts.seen_at or facts.read_at,  # who draws a line under everything has seen it
         read_at=facts.read_at,
         archived_at=facts.archived_at,
         snoozed_until=facts.snoozed_until,

@@ -44,12 +44,13 @@ class ActBody(Shape):
 
 
 class ReadBody(Shape):
-    """Either of the two."""
+    """Either `ids` or `before`."""
 
     ids: MessageIds | None = None
     before: (
         Annotated[str, Meta(description="A message's id or a time: everything up to it, itself included.")] | None
     ) = None
+    after: Annotated[str, Meta(description="The same as `before`, as it was called elsewhere.")] | None = None
 
 
 class SnoozeBody(Shape):
@@ -215,11 +216,11 @@ async def count_my_messages(call: Call[NoBody, NoQuery]) -> InboxCountsView:
 async def read_messages(call: Call[ReadBody, NoQuery]) -> ReadView:
     """Named messages, or everything up to a message or a time. The first time of reading stays, however often."""
     body, feed, inbox = call.body, call.app.inbox.feed, call.path["inbox"]
-    if (body.ids is None) == (body.before is None):
+    if sum(each is not None for each in (body.ids, body.before, body.after)) != 1:
         raise refuse("/before", "either_or", "Give ids, or before, and not both.")
-    if body.before is not None:
-        drawn = await feed.read_before(call.tx, call.me, inbox, _before(body.before))
-        return ReadView(items=[], missing=[], before=body.before, read_at=drawn.at)
+    if (before := body.before or body.after) is not None:
+        drawn = await feed.read_before(call.tx, call.me, inbox, _before(before))
+        return ReadView(items=[], missing=[], before=before, read_at=drawn.at)
     done = await _act(call, Act.READ, body.ids or [])
     return ReadView(items=done.items, missing=done.missing)
 

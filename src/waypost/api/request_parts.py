@@ -14,11 +14,26 @@ _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff\ufffd]")
 
 
 def bearer_of(headers: HeaderLines) -> str:
+    """The API key."""
+    found = _bearer(headers)
+    if found is None:
+        raise Unauthenticated("Send your API key as `Authorization: Bearer wp_…`.", code="missing_key")
+    return found
+
+
+def token_of(headers: HeaderLines) -> str:
+    """What a recipient's own page was given by its server."""
+    found = _bearer(headers)
+    if found is None:
+        message = "Send the recipient's token, which your server asks for, as `Authorization: Bearer wpr_…`."
+        raise Unauthenticated(message, code="invalid_token")
+    return found
+
+
+def _bearer(headers: HeaderLines) -> str | None:
     given = headers.every("authorization")
     match = _BEARER.match(given[0]) if len(given) == 1 else None
-    if match is None:
-        raise Unauthenticated("Send your API key as `Authorization: Bearer wp_…`.", code="missing_key")
-    return match["secret"]
+    return None if match is None else match["secret"]
 
 
 def tenant_of(headers: HeaderLines) -> str | None:

@@ -61,14 +61,15 @@ class Feed:
         """Newest first. What has expired is not there, what is archived or snoozed only where it is asked for."""
         size, listing = read_limit(limit), f"feed:{inbox_key}"
         before = decode_id_cursor(listing, cursor) or _AFTER_ALL
-        if wanted.topic is not None and not await self._topics.has(tx, wanted.topic):
-            raise refuse("/topic", "unknown_topic", "There is no topic of this key.")
         found = await self._store.page(
             tx, inbox_key, visitor.recipient_id, wanted, before=before, now=self._clock.now(), limit=size + 1
         )
         if found is None:
             raise unknown_inbox()
         messages = await self.open(tx, *found)
+        # A topic that was deleted still names the messages that came under it.
+        if wanted.topic and not messages and cursor is None and not await self._topics.has(tx, wanted.topic):
+            raise refuse("/topic", "unknown_topic", "There is no topic of this key.")
         return page_of(messages, size, lambda message: encode_id_cursor(listing, message.id))
 
     async def get(self, tx: Transaction, visitor: Visitor, inbox_key: str, message_id: UUID) -> Message:

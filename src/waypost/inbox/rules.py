@@ -50,6 +50,7 @@ _TAG: Final = re.compile(r"</?[A-Za-z!?][^<>]*>")
 _OPENING: Final = re.compile(r"<(?=[A-Za-z!?/])")
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _PEELS: Final = 8
+_UNREADABLE: Final = re.compile(r"<(script|style)\b[^<>]*>", re.IGNORECASE)
 
 
 def check_key(text: str, pointer: str) -> str:
@@ -152,7 +153,7 @@ def check_audience(audience: Audience) -> None:
 
 def plain_text(text: str) -> str:
     """The text without anything that a careless page could take for markup, and without control characters."""
-    text = _CONTROLS.sub("", text)
+    text = _without_scripts(_CONTROLS.sub("", text))
     for _ in range(_PEELS):
         bare = _TAG.sub("", text)
         if bare == text:
@@ -160,6 +161,20 @@ def plain_text(text: str) -> str:
         text = bare
     # What is left of tags that never close, or that were wrapped in many others.
     return _OPENING.sub("", text).strip()
+
+
+def _without_scripts(text: str) -> str:
+    """What nobody is meant to read goes whole; where it never ends, its tags go with all the others."""
+    if "<" not in text:
+        return text
+    kept, position, lowered = list[str](), 0, text.lower()
+    while found := _UNREADABLE.search(text, position):
+        end = lowered.find(f"</{found[1].lower()}", found.end())
+        if end < 0:
+            break
+        kept.append(text[position : found.start()])
+        position = end
+    return "".join(kept) + text[position:]
 
 
 def clean_content(content: PostContent, pointer: str = "") -> PostContent:

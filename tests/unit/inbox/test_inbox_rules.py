@@ -139,3 +139,17 @@ def test_a_cursor_is_read_as_it_was_written() -> None:
     for text in ("", "3", "3-", "-1-2", "a-b", "1-2-3"):
         with pytest.raises(Refused):
             read_cursor(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<script>alert(1)</script>Hi <b>Ada</b>", "Hi Ada"),
+        ("a<STYLE type='x'>p{}</style >b<Script src=x>1</SCRIPT>c", "abc"),
+        ("<script>never closed", "never closed"),
+        ("<script>a<script>b</script>c", "c"),
+        ("1 < 2 and a <scripted> b", "1 < 2 and a  b"),
+    ],
+)
+def test_scripts_and_styles_go_with_their_words(text: str, left: str) -> None:
+    assert plain_text(text) == left
