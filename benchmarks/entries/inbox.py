@@ -42,12 +42,14 @@ from generate_series(1, $3::bigint) k
 """
 _COUNT = """
 insert into waypost.inbox_counters (tenant_id, inbox_id, run, topic, live)
-select tenant_id, inbox_id, place / 512, topic, count(*) from waypost.inbox_posts
-where tenant_id = $1 and audience = 'everyone' group by 1, 2, 3, 4
+select p.tenant_id, p.inbox_id, r.run, p.topic, count(*) from waypost.inbox_posts p
+cross join lateral (values (p.place / 512), (-1)) as r (run)
+where p.tenant_id = $1 and p.audience = 'everyone' group by 1, 2, 3, 4
 """
 _ADVANCE = """
-update waypost.inboxes b set n = p.n, place = p.n, last_post = p.id
-from (select n, id from waypost.inbox_posts where tenant_id = $1 order by n desc limit 1) p where b.tenant_id = $1
+update waypost.inboxes b set n = p.n, place = p.n, last_post = p.id, first_post = f.id
+from (select n, id from waypost.inbox_posts where tenant_id = $1 order by n desc limit 1) p,
+     (select id from waypost.inbox_posts where tenant_id = $1 order by n limit 1) f where b.tenant_id = $1
 """
 _MEMBERS = """
 insert into waypost.inbox_members (tenant_id, inbox_id, recipient_id, n, visible_from)

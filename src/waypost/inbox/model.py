@@ -174,7 +174,7 @@ class Facts(msgspec.Struct, frozen=True):
     clicked_at: datetime | None = None
 
 
-class StoredMessage(msgspec.Struct, frozen=True, kw_only=True):
+class StoredMessage(msgspec.Struct, frozen=True):
     id: UUID
     public: bool
     """A post for everyone; else a copy of one's own."""

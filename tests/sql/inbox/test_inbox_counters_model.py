@@ -13,6 +13,8 @@ from waypost.inbox.model import Act, FeedFilter
 from waypost.kernel.errors import NotFound
 
 PEOPLE = ("ann", "bob", "cy")
+LATE = "cy"
+"""Joins halfway, and sees no post for everyone from before."""
 TTLS = ("20s", "60s", "1h")
 
 
@@ -25,6 +27,7 @@ class Known:
     holders: frozenset[str] | None
     expires_at: datetime
     redacted: bool = False
+    missed: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
     archived: set[str] = field(default_factory=set)
     snoozed: dict[str, datetime] = field(default_factory=dict)
@@ -34,6 +37,7 @@ class Known:
             not self.redacted
             and self.expires_at > now
             and name not in erased
+            and name not in self.missed
             and (self.holders is None or name in self.holders)
         )
 
@@ -76,10 +80,12 @@ steps = st.lists(
 async def walk(house: Any, steps: list[tuple[Any, ...]]) -> None:
     inbox = uuid4().hex
     await house.make_inbox(inbox)
-    people = {name: await house.make_person(f"{name}-{inbox}") for name in PEOPLE}
+    people = {name: await house.make_person(f"{name}-{inbox}") for name in PEOPLE if name != LATE}
     messages: list[Known] = []
-    erased: set[str] = set()
-    for step in steps:
+    erased: set[str] = {LATE}
+    for place, step in enumerate(steps):
+        if place == len(steps) // 2:
+            await join(house, inbox, people, messages, erased)
         await take(house, inbox, people, messages, erased, step)
         now = house.clock.now()
         for name in PEOPLE:
@@ -88,6 +94,14 @@ async def walk(house: Any, steps: list[tuple[Any, ...]]) -> None:
     assert await house.drift() == []
     for name in set(PEOPLE) - erased:
         await check_pages(house, inbox, people[name], messages, name)
+
+
+async def join(house: Any, inbox: str, people: dict[str, Any], messages: list[Known], absent: set[str]) -> None:
+    await house.clock.advance(1)
+    people[LATE] = await house.make_person(f"{LATE}-{inbox}", age_days=0)
+    absent.discard(LATE)
+    for one in messages:
+        one.missed.add(LATE)
 
 
 async def take(

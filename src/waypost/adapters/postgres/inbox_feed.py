@@ -1,6 +1,7 @@
 """One person's feed in PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -45,27 +46,36 @@ class PgInboxFeed:
             wanted.snoozed,
             wanted.pinned,
         )
-        return _found(rows)
+        if not rows:
+            return None
+        reader = Reader(recipient_id=recipient_id, data_key=rows[0]["content"])
+        return reader, [_message(row) for row in rows[1:]]
 
     async def messages(
         self, tx: Transaction, key: str, recipient_id: UUID, ids: Sequence[UUID], now: datetime
     ) -> Found | None:
         rows = await connection_of(tx).fetch(_SQL["messages"], tx.tenant_id, key, recipient_id, list(ids), now)
-        return _found(rows)
+        if not rows:
+            return None
+        reader = Reader(recipient_id=recipient_id, data_key=rows[0]["data_key"])
+        return reader, [_message(row) for row in rows]
 
     async def counts(
         self, tx: Transaction, key: str, recipient_ids: Sequence[UUID], now: datetime
     ) -> Mapping[UUID, Counts]:
         rows = await connection_of(tx).fetch(_SQL["counts"], tx.tenant_id, key, list(recipient_ids), now)
-        topics: dict[UUID, dict[str, Tally]] = {}
         found: dict[UUID, Counts] = {}
-        for row in rows:
-            tallies = topics.setdefault(row["recipient_id"], {})
-            if row["recipient_id"] not in found:
-                found[row["recipient_id"]] = Counts(topics=tallies, own_n=row["own_n"], public_n=row["public_n"])
-            if row["topic"] is not None and (row["total"] or row["unread"]):
-                tallies[row["topic"]] = Tally(total=row["total"], unread=row["unread"])
-        return found
+        tallies: dict[str, Tally] = {}
+        for recipient_id, own_n, public_n, topic, total, unread in rows:
+            if recipient_id is not None:
+                tallies = {}
+                found[recipient_id] = Counts(topics=tallies, own_n=own_n, public_n=public_n)
+            elif topic in tallies:
+                before = tallies[topic]
+                tallies[topic] = Tally(total=before.total + total, unread=before.unread + unread)
+            else:
+                tallies[topic] = Tally(total=total, unread=unread)
+        return {one: replace(counts, topics=_without_empty(counts.topics)) for one, counts in found.items()}
 
     async def hold(self, tx: Transaction, key: str, recipient_id: UUID) -> Place | None:
         row = await connection_of(tx).fetchrow(_SQL["hold_member"], tx.tenant_id, key, recipient_id)
@@ -132,23 +142,11 @@ class PgInboxFeed:
         return gone
 
 
-def _found(rows: Sequence[Record]) -> Found | None:
-    if not rows:
-        return None
-    reader = Reader(recipient_id=rows[0]["recipient_id"], data_key=rows[0]["data_key"])
-    return reader, [_message(row) for row in rows if row["id"] is not None]
+def _without_empty(topics: Mapping[str, Tally]) -> Mapping[str, Tally]:
+    return {topic: tally for topic, tally in topics.items() if tally.total or tally.unread}
 
 
 def _message(row: Record) -> StoredMessage:
     # By place, not by name: a page has a hundred of them to read.
-    _, _, post_id, public, is_notification, topic, content, is_shared, expires_at, *facts = row
-    return StoredMessage(
-        id=post_id,
-        public=public,
-        is_notification=is_notification,
-        topic=topic,
-        content=content,
-        is_shared=is_shared,
-        expires_at=expires_at,
-        facts=Facts(*facts),
-    )
+    post_id, public, is_notification, topic, content, is_shared, expires_at, *facts = row
+    return StoredMessage(post_id, public, is_notification, topic, content, is_shared, expires_at, Facts(*facts[:6]))

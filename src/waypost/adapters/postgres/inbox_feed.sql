@@ -1,6 +1,6 @@
 -- name: page
 -- tenant: row
--- One page of a person's feed.
+-- One page of a person's feed, after a row that is the reader.
 select * from inbox_page($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 
 -- name: messages
@@ -15,9 +15,8 @@ with who as materialized (
     left join inbox_members m on m.tenant_id = $1 and m.inbox_id = b.id and m.recipient_id = r.id
     where b.tenant_id = $1 and b.key = $2
 )
-select who.data_key, who.recipient_id, f.id, f.public, f.is_notification, f.topic, f.content, f.is_shared, f.expires_at, f.seen_at,
-       coalesce(f.read_at, w.at) as read_at, f.archived_at,
-       f.snoozed_until, f.pinned_at, f.clicked_at
+select f.id, f.public, f.is_notification, f.topic, f.content, f.is_shared, f.expires_at, f.seen_at,
+       coalesce(f.read_at, w.at) as read_at, f.archived_at, f.snoozed_until, f.pinned_at, f.clicked_at, who.data_key
 from who
 cross join lateral (
     select i.post_id as id, false as public, i.is_notification, i.topic, i.content is null as is_shared,
@@ -45,7 +44,7 @@ order by f.id desc
 
 -- name: counts
 -- tenant: row
--- How much each of these people has, by topic; a row without a topic for whoever has nothing.
+-- How much each of these people has: a row that names them, and after it what is to be added up by topic.
 select * from inbox_counts($1, $2, $3, $4)
 
 -- name: hold_member
@@ -93,7 +92,7 @@ with drawn as (
     insert into inbox_watermarks (tenant_id, inbox_id, recipient_id, n, at, own_upto, public_upto)
     values ($1, $2, $3, $4, $5, $6, $7)
     returning public_upto)
-update inbox_members m set n = $4, read_upto = greatest(m.read_upto, d.public_upto)
+update inbox_members m set n = $4, marked = $4, read_upto = greatest(m.read_upto, d.public_upto)
 from drawn d where m.tenant_id = $1 and m.inbox_id = $2 and m.recipient_id = $3
 
 -- name: unseen_notifications

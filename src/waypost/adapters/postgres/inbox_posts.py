@@ -22,9 +22,12 @@ class PgInboxPosts:
     """Implements `inbox.ports.PostStore`."""
 
     async def take_turn(self, tx: Transaction, inbox_id: UUID) -> Turn:
-        row = await connection_of(tx).fetchrow(_SQL["hold_inbox"], tx.tenant_id, inbox_id)
+        connection = connection_of(tx)
+        row = await connection.fetchrow(_SQL["hold_inbox"], tx.tenant_id, inbox_id)
         if row is None:
             raise LookupError("The inbox was there a moment ago, and inboxes are never removed.")
+        if row["lacks_sums"]:
+            await _begin_sums(connection, tx.tenant_id, inbox_id)
         return Turn(n=row["n"] + 1, place=row["place"] + 1, last_post=row["last_post"])
 
     async def add_for_everyone(self, tx: Transaction, post: NewPost, turn: Turn) -> None:
@@ -169,7 +172,12 @@ async def take_numbers(
 
 async def next_number(connection: Connection, tenant_id: str, inbox_id: UUID) -> int:
     """Holds the inbox, and says the number of what changes now for everyone."""
-    return await connection.fetchval(_SQL["next_number"], tenant_id, inbox_id)
+    row = await connection.fetchrow(_SQL["next_number"], tenant_id, inbox_id)
+    if row is None:
+        raise LookupError("The inbox was there a moment ago, and inboxes are never removed.")
+    if row["lacks_sums"]:
+        await _begin_sums(connection, tenant_id, inbox_id)
+    return row["n"]
 
 
 async def uncount(connection: Connection, tenant_id: str, inbox_id: UUID, gone: Sequence[tuple[int, str]]) -> None:
@@ -177,6 +185,13 @@ async def uncount(connection: Connection, tenant_id: str, inbox_id: UUID, gone: 
     places, topics = [place for place, _ in gone], [topic for _, topic in gone]
     await connection.execute(_SQL["uncount_posts"], tenant_id, inbox_id, places, topics)
     await connection.execute(_SQL["drop_empty_runs"], tenant_id, inbox_id)
+    await connection.execute(_SQL["find_first_post"], tenant_id, inbox_id)
+
+
+async def _begin_sums(connection: Connection, tenant_id: str, inbox_id: UUID) -> None:
+    """An inbox from before there were sums gets them with the next change to its posts, which holds it."""
+    await connection.execute(_SQL["add_sums"], tenant_id, inbox_id)
+    await connection.execute(_SQL["find_first_post"], tenant_id, inbox_id)
 
 
 def _columns(tenant_id: str, post: NewPost, place: int, n: int) -> tuple[object, ...]:

@@ -1,17 +1,20 @@
 -- name: hold_inbox
 -- tenant: row
 -- Whoever posts for everyone holds the inbox until the end, so places, numbers and ids follow commits.
-select n, place, last_post from inboxes where tenant_id = $1 and id = $2 for no key update
+select n, place, last_post, first_post is null as lacks_sums from inboxes
+where tenant_id = $1 and id = $2 for no key update
 
 -- name: advance_inbox
 -- tenant: row
--- One post for everyone further.
-update inboxes set n = $3, place = $4, last_post = $5 where tenant_id = $1 and id = $2
+-- One post for everyone further; before the first there is none.
+update inboxes set n = $3, place = $4, last_post = $5,
+    first_post = case when first_post = '00000000-0000-0000-0000-000000000000' then $5 else first_post end
+where tenant_id = $1 and id = $2
 
 -- name: next_number
 -- tenant: row
 -- The number of a change to posts for everyone; whoever has it holds the inbox until the end of the transaction.
-update inboxes set n = n + 1 where tenant_id = $1 and id = $2 returning n
+update inboxes set n = n + 1 where tenant_id = $1 and id = $2 returning n, first_post is null as lacks_sums
 
 -- name: add_post
 -- tenant: row
@@ -21,22 +24,38 @@ values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 
 -- name: count_post
 -- tenant: row
--- One more that stands, in its run of places.
-insert into inbox_counters as c (tenant_id, inbox_id, run, topic, live) values ($1, $2, $3 / 512, $4, 1)
+-- One more that stands, in its run of places and in the sum of all.
+insert into inbox_counters as c (tenant_id, inbox_id, run, topic, live) values ($1, $2, $3 / 512, $4, 1), ($1, $2, -1, $4, 1)
 on conflict (tenant_id, inbox_id, run, topic) do update set live = c.live + 1
+
+-- name: add_sums
+-- tenant: row
+-- Of all runs, for an inbox from before there were sums.
+insert into inbox_counters (tenant_id, inbox_id, run, topic, live)
+select $1, $2, -1, topic, sum(live) from inbox_counters where tenant_id = $1 and inbox_id = $2 and run >= 0 group by topic
 
 -- name: uncount_posts
 -- tenant: row
--- As many fewer, run by run in order: the inbox is held by whoever counts.
+-- As many fewer, in each run and in the sum of all: the inbox is held by whoever counts.
 update inbox_counters c set live = c.live - u.gone
-from (select t.place / 512 as run, t.topic, count(*)::integer as gone
-      from unnest($3::bigint[], $4::text[]) as t (place, topic) group by 1, 2) u
+from (select r.run, t.topic, count(*)::integer as gone
+      from unnest($3::bigint[], $4::text[]) as t (place, topic)
+      cross join lateral (values (t.place / 512), (-1)) as r (run) group by 1, 2) u
 where c.tenant_id = $1 and c.inbox_id = $2 and c.run = u.run and c.topic = u.topic
 
 -- name: drop_empty_runs
 -- tenant: row
 -- Runs of which nothing stands any more.
 delete from inbox_counters where tenant_id = $1 and inbox_id = $2 and live = 0
+
+-- name: find_first_post
+-- tenant: row
+-- Of those for everyone that stand; where none does, the next has a greater id than the last.
+update inboxes b set first_post = coalesce((
+    select q.id from inbox_posts q
+    where q.tenant_id = $1 and q.inbox_id = $2 and q.audience = 'everyone' and q.redacted_at is null order by q.id limit 1),
+    b.last_post)
+where b.tenant_id = $1 and b.id = $2
 
 -- name: take_numbers
 -- tenant: row

@@ -52,13 +52,16 @@ delete from inbox_watermarks where (tenant_id, inbox_id, recipient_id, n) in (
 
 -- name: verify
 -- tenant: row
--- Counters against the posts themselves: what differs, which is nothing.
+-- Counters, by run and in sum, against the posts themselves: what differs, which is nothing.
 select coalesce(c.inbox_id, p.inbox_id) as inbox_id, coalesce(c.run, p.run) as run, coalesce(c.topic, p.topic) as topic,
        coalesce(c.live, 0) as counted, coalesce(p.live, 0) as there
 from (select inbox_id, run, topic, live from inbox_counters where tenant_id = $1) c
 full join (
-    select inbox_id, place / 512 as run, topic, count(*) as live from inbox_posts
-    where tenant_id = $1 and audience = 'everyone' and redacted_at is null group by 1, 2, 3) p
+    select q.inbox_id, r.run, q.topic, count(*) as live from inbox_posts q
+    join inboxes b on b.tenant_id = $1 and b.id = q.inbox_id
+    cross join lateral (values (q.place / 512), (-1)) as r (run)
+    where q.tenant_id = $1 and q.audience = 'everyone' and q.redacted_at is null and (r.run >= 0 or b.first_post is not null)
+    group by 1, 2, 3) p
 on p.inbox_id = c.inbox_id and p.run = c.run and p.topic = c.topic
 where coalesce(c.live, 0) <> coalesce(p.live, 0)
 order by 1, 2, 3

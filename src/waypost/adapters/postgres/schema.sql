@@ -1868,3 +1868,20 @@ create policy tenant on shared_inputs using (tenant_id = current_setting('app.te
 
 grant select, insert on shared_inputs to waypost_api, waypost_worker;
 grant select, insert, update, delete on shared_inputs to waypost_dba;
+
+-- ── 0017 inbox counting ─────────────────────────────────────────────────────────────────────────────────────────────
+-- Counting reads less: sums beside the runs, where posts begin, who has marked anything, one index for a person's own rows.
+
+alter table inboxes add column first_post uuid;
+alter table inboxes alter column first_post set default '00000000-0000-0000-0000-000000000000';
+comment on column inboxes.first_post is 'no post for everyone that stands has a smaller id; null: not known yet, and no sums are kept';
+alter table inbox_members add column marked bigint not null default 0;
+comment on column inbox_members.marked is 'no watermark has a greater number';
+comment on column inbox_counters.run is 'of 512 places; -1: all of them';
+
+drop index inbox_items_own;
+create index inbox_items_counted on inbox_items (tenant_id, inbox_id, recipient_id, post_id)
+    include (public, topic, as_of, expires_at, read_at, archived_at, snoozed_until, redacted_at) where as_of > 0;
+
+grant update (first_post) on inboxes to waypost_worker;
+grant insert on inbox_counters to waypost_worker;
