@@ -301,7 +301,7 @@ async def test_what_comes_from_the_operator_s_own_address_is_signed_by_the_opera
     for sender in (PLACES.default_from, f"Shop <{PLACES.default_address}>"):
         voice = outgoing.voice("shop", sender)
         assert voice.signer is not None
-        signed = voice.signer.sign(message, clock.now()) + message
+        signed = voice.signer.begin(message, clock.now())() + message
         for number in range(2):
             assert dkim.DKIM(signed).verify(
                 idx=number, dnsfunc=lambda name, timeout: records[name.decode().rstrip(".")]
@@ -329,7 +329,7 @@ async def test_how_mail_goes_out(house: House, make_tenant: MakeTenant, clock: V
     voice = outgoing.voice("shop", "Shop <hello@example.com>")
     assert (voice.allowed, voice.return_domain) == (True, "bounce.example.com")
     assert voice.signer is not None
-    signed = voice.signer.sign(MESSAGE, clock.now()) + MESSAGE
+    signed = voice.signer.begin(MESSAGE, clock.now())() + MESSAGE
     records = {record.name: record.value.encode() for record in view.records}
     for number in range(2):
         assert dkim.DKIM(signed).verify(idx=number, dnsfunc=lambda name, timeout: records[name.decode().rstrip(".")])

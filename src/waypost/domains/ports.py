@@ -1,6 +1,6 @@
 """What domains need from outside: the system of record, DNS, key making, and someone to tell."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -57,9 +57,14 @@ class KeyMaker(Protocol):
 class Signer(Protocol):
     """Signs for one domain with all its active keys."""
 
-    def sign(self, message: bytes, at: datetime, tail: bytes = b"") -> bytes:
-        """The header fields to put in front of the message, each ending with CR LF. `tail` follows the message on the
-        wire and belongs to its body."""
+    @property
+    def takes_long(self) -> bool:
+        """Longer than all else that is done for a message: another thread should do it."""
+        ...
+
+    def begin(self, message: bytes, at: datetime, tail: bytes = b"") -> Callable[[], bytes]:
+        """Reads the message. What is answered makes the signatures, in any thread: the header fields to put in front of
+        the message, each ending with CR LF. `tail` follows the message on the wire and belongs to its body."""
         ...
 
 

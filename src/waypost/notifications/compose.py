@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.utils import format_datetime
 from typing import Final
 from uuid import UUID
@@ -205,15 +205,24 @@ class MailComposer:
         if all(one.voice.signer is None for one in letters):
             return messages
         at, signed = self._clock.now(), list[bytes | RenderFailure]()
+        waiting: list[tuple[int, bytes, Callable[[], bytes]]] = []
         for number, (one, message) in enumerate(zip(letters, messages, strict=True)):
             if number % _SIGNED_IN_A_ROW == 0:
-                # RSA takes its time: others on this loop get theirs in between.
+                # Others on this loop get their time in between.
                 await asyncio.sleep(0)
             signer = one.voice.signer
             if signer is not None and isinstance(message, bytes):
                 tail = (tails[one.luggage] if one.luggage else None) or b""
-                message = signer.sign(message, at, tail) + message
+                sign = signer.begin(message, at, tail)
+                if signer.takes_long:
+                    waiting.append((number, message, sign))
+                else:
+                    message = sign() + message
             signed.append(message)
+        if waiting:
+            fields = await asyncio.to_thread(lambda: [sign() for _, _, sign in waiting])
+            for (number, message, _), own in zip(waiting, fields, strict=True):
+                signed[number] = own + message
         return signed
 
     def _finish(self, opened: _Opened, message: bytes | RenderFailure, tail: bytes) -> Composed | Withheld:

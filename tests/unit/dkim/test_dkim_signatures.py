@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from random import Random
 from uuid import UUID
@@ -104,28 +105,39 @@ CORNERS = (
 def test_ed25519_is_verified_by_others(pairs: dict[Algorithm, KeyPair], seed: int) -> None:
     chance, signer = Random(seed), signer_of(pairs, Algorithm.ED25519)
     for message in (*CORNERS, *(a_message(chance) for _ in range(700))):
-        assert verified(pairs, signer.sign(message, NOW) + message, 0), message
+        assert verified(pairs, signer.begin(message, NOW)() + message, 0), message
 
 
 def test_both_are_verified_by_others(pairs: dict[Algorithm, KeyPair]) -> None:
     chance, signer = Random(5), signer_of(pairs, Algorithm.RSA, Algorithm.ED25519)
     for message in (*CORNERS, *(a_message(chance) for _ in range(200))):
-        signed = signer.sign(message, NOW) + message
+        signed = signer.begin(message, NOW)() + message
         assert signed.count(b"DKIM-Signature:") == 2
         assert verified(pairs, signed, 0), message
         assert verified(pairs, signed, 1), message
 
 
+def test_messages_read_one_after_the_other_are_signed_in_several_threads(pairs: dict[Algorithm, KeyPair]) -> None:
+    chance, signer = Random(6), signer_of(pairs, Algorithm.RSA)
+    assert signer.takes_long
+    assert not signer_of(pairs, Algorithm.ED25519).takes_long
+    messages = [a_message(chance) for _ in range(60)]
+    begun = [signer.begin(message, NOW) for message in messages]
+    with ThreadPoolExecutor(4) as threads:
+        signatures = list(threads.map(lambda sign: sign(), begun))
+    assert all(verified(pairs, own + message, 0) for own, message in zip(signatures, messages, strict=True))
+
+
 def test_what_follows_a_message_on_the_wire_is_signed_with_it(pairs: dict[Algorithm, KeyPair]) -> None:
     start, tail = PLAIN, b"--x\r\nContent-Type: image/png\r\n\r\nAAAA\r\n--x--\r\n\r\n"
-    signature = signer_of(pairs, Algorithm.ED25519).sign(start, NOW, tail)
+    signature = signer_of(pairs, Algorithm.ED25519).begin(start, NOW, tail)()
     assert verified(pairs, signature + start + tail, 0)
     assert not verified(pairs, signature + start, 0)
 
 
 @pytest.mark.parametrize("name", [one.decode() for one in OVERSIGNED])
 def test_nobody_can_add_a_second_one(pairs: dict[Algorithm, KeyPair], name: str) -> None:
-    signature = signer_of(pairs, Algorithm.RSA).sign(PLAIN, NOW)
+    signature = signer_of(pairs, Algorithm.RSA).begin(PLAIN, NOW)()
     assert verified(pairs, signature + PLAIN, 0)
     assert not verified(pairs, f"{name.title()}: evil@example.net\r\n".encode() + signature + PLAIN, 0)
     assert not verified(pairs, signature + f"{name.title()}: evil@example.net\r\n".encode() + PLAIN, 0)
@@ -142,12 +154,12 @@ def test_nobody_can_add_a_second_one(pairs: dict[Algorithm, KeyPair], name: str)
     ],
 )
 def test_nobody_can_change_it(pairs: dict[Algorithm, KeyPair], before: bytes, after: bytes) -> None:
-    signature = signer_of(pairs, Algorithm.ED25519).sign(PLAIN, NOW)
+    signature = signer_of(pairs, Algorithm.ED25519).begin(PLAIN, NOW)()
     assert not verified(pairs, signature + PLAIN.replace(before, after), 0)
 
 
 def test_how_it_is_written(pairs: dict[Algorithm, KeyPair]) -> None:
-    said = signer_of(pairs, Algorithm.RSA, Algorithm.ED25519).sign(PLAIN, NOW).decode()
+    said = signer_of(pairs, Algorithm.RSA, Algorithm.ED25519).begin(PLAIN, NOW)().decode()
     assert all(len(line) <= 78 for line in said.split("\r\n"))
     unfolded = re.sub(r"\r\n\s", "", said)
     assert " l=" not in unfolded

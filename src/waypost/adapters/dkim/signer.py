@@ -7,6 +7,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric import padding, rsa, utils
@@ -27,17 +28,18 @@ _HASHED: Final = utils.Prehashed(SHA256())
 class DkimSigner:
     """Implements `domains.ports.Signer`. Its repr shows nothing."""
 
-    __slots__ = ("_fields", "_last_names", "_last_spelled", "_ways")
+    __slots__ = ("_fields", "_last_names", "_last_spelled", "_ways", "takes_long")
 
     def __init__(self, domain: str, keys: Sequence[SigningKey]) -> None:
         self._ways = [
             (f"v=1; a={key.algorithm.value}-sha256; c=relaxed/relaxed; d={domain};", key.selector, _way(key))
             for key in keys
         ]
+        self.takes_long = any(key.algorithm is Algorithm.RSA for key in keys)
         self._fields = Fields()
         self._last_names = self._last_spelled = ""
 
-    def sign(self, message: bytes, at: datetime, tail: bytes = b"") -> bytes:
+    def begin(self, message: bytes, at: datetime, tail: bytes = b"") -> Callable[[], bytes]:
         head, body = split_message(message)
         body_hash = base64.b64encode(hashlib.sha256(relaxed_body(body + tail)).digest()).decode()
         names, fields = self._fields.signed(head)
@@ -46,17 +48,22 @@ class DkimSigner:
         common = hashlib.sha256(fields)
         end = f"\r\n h={self._last_spelled};\r\n bh={body_hash};\r\n b="
         moment = int(at.timestamp())
-        signatures: list[str] = []
+        hashed: list[tuple[str, bytes, Callable[[bytes], bytes]]] = []
         for start, selector, way in self._ways:
             said = f"{start}\r\n s={selector}; t={moment};{end}"
             whole = common.copy()
             # Every line break above is followed by one blank, so this is the canonical form.
             whole.update(f"{_FIELD.lower()}:{said}".replace("\r\n", "").encode("ascii"))
-            signatures.append(f"{_FIELD}: {said}{_folded(base64.b64encode(way(whole.digest())).decode())}\r\n")
-        return "".join(signatures).encode("ascii")
+            hashed.append((said, whole.digest(), way))
+        return partial(_signatures, hashed)
 
     def __repr__(self) -> str:
         return "DkimSigner(…)"
+
+
+def _signatures(hashed: Sequence[tuple[str, bytes, Callable[[bytes], bytes]]]) -> bytes:
+    fields = [f"{_FIELD}: {said}{_folded(base64.b64encode(way(digest)).decode())}\r\n" for said, digest, way in hashed]
+    return "".join(fields).encode("ascii")
 
 
 def _way(key: SigningKey) -> Callable[[bytes], bytes]:
