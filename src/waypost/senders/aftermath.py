@@ -117,6 +117,7 @@ def learn(standing: Standing, replies: Sequence[Reply], now: datetime) -> list[P
             slowed=slowed,
             unused=sum(reply.tally in _NOT_TAKEN for reply in told),
             now=now,
+            adaptive=account.adaptive,
         )
         if after != before:
             learned.append(after)

@@ -14,6 +14,9 @@ from waypost.senders.model import Pace
 START: Final = 60.0
 """Messages an hour to a provider that an adaptive account has never written to."""
 LOWEST: Final = 6.0
+_FEW: Final = 10
+"""Who puts off fewer than this at a time may be greylisting, and not mean the speed: an account that is not adaptive
+then slows down to `START` at the least, and what it sends in a burst does not wait for hours."""
 HIGHEST: Final = 1_000_000.0
 MARGIN: Final = 0.92
 """Of what was borne last: so much is regained quickly."""
@@ -82,25 +85,25 @@ def plan(pace: Pace, limit: int | None, now: datetime) -> tuple[datetime, Pace]:
     return moment, replace(pace, plan_at=moment)
 
 
-def after(pace: Pace, *, good: int, slowed: bool, unused: int, now: datetime) -> Pace:
+def after(pace: Pace, *, good: int, slowed: bool, unused: int, now: datetime, adaptive: bool = True) -> Pace:
     """What a batch's replies teach. `unused`: how many of it were not taken after all."""
     pace = replace(pace, taken=max(pace.taken - unused, 0))
     if slowed:
-        return _slower(pace, now)
+        return _slower(pace, now, LOWEST if adaptive or unused >= _FEW else START)
     if good == 0 or pace.rate is None:
         return pace
     return replace(pace, rate=min(_grown(pace.rate, pace.ceiling, good), HIGHEST))
 
 
-def _slower(pace: Pace, now: datetime) -> Pace:
+def _slower(pace: Pace, now: datetime, least: float) -> Pace:
     if pace.slowed_at is not None and now - pace.slowed_at < ONE_EVENT:
         return pace
-    borne = max(_last_hour(pace, now), LOWEST)
+    borne = max(_last_hour(pace, now), least)
     was = borne if pace.rate is None else pace.rate
     ceiling = min(was, borne) if pace.ceiling is None or was >= pace.ceiling * MARGIN else pace.ceiling
-    rate = max(was / 2, LOWEST)
+    rate = max(was / 2, least)
     return replace(
-        pace, rate=rate, ceiling=max(ceiling, LOWEST), slowed_at=now, next_at=now + _interval(rate), plan_at=None
+        pace, rate=rate, ceiling=max(ceiling, least), slowed_at=now, next_at=now + _interval(rate), plan_at=None
     )
 
 

@@ -81,11 +81,21 @@ async def test_an_account_that_is_not_adaptive_slows_down_when_asked_and_forgets
     now = VirtualClock().now()
     pace = at(None, "yahoo", now, adaptive=False)
     assert room(pace, None, now) is None
-    pace = after(take(pace, 80, now), good=40, slowed=True, unused=40, now=now)
+    pace = after(take(pace, 80, now), good=40, slowed=True, unused=40, now=now, adaptive=False)
     assert pace.rate == 20
     assert (room(pace, None, now) or 0) == 0
     assert at(pace, "yahoo", now + timedelta(hours=23), adaptive=False).rate == 20
     assert at(pace, "yahoo", now + timedelta(hours=25), adaptive=False).rate is None
+
+
+async def test_a_few_greylisted_messages_do_not_make_an_account_wait_for_hours() -> None:
+    now = VirtualClock().now()
+    pace = at(None, "small", now, adaptive=False)
+    for _ in range(20):
+        pace = after(take(pace, 3, now), good=2, slowed=True, unused=1, now=now, adaptive=False)
+        now += ONE_EVENT
+    assert (pace.rate, pace.ceiling) == (START, START)
+    assert (room(pace, None, now) or 0) > 0
 
 
 async def test_one_request_told_of_many_messages_halves_once() -> None:
