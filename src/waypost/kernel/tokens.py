@@ -7,8 +7,6 @@ and an HMAC under a key of that tenant and that purpose proves it. It is read fi
     key id (1) · purpose (1) · expiry in seconds, 0 for none (5) · tenant (1 + n) · audience (1 + n) · subject · proof
 """
 
-import base64
-import binascii
 import hmac
 import re
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from typing import Final
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import NotFound
+from waypost.kernel.spelling import spell, unspell
 from waypost.kernel.vault import Keyring, TenantKey
 from waypost.kernel.work import Work
 
@@ -29,7 +28,6 @@ _KEY_ID: Final = 1
 _PROOF_BYTES: Final = 16
 _HEAD_BYTES: Final = 7
 _TENANT: Final = re.compile(r"[a-z0-9-]{3,63}\Z")
-_FOR_LINKS: Final = bytes.maketrans(b"+/", b"-_")
 _LATEST: Final = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 
 
@@ -148,21 +146,6 @@ class Tokens:
             return None
         ends = claim.token.expires_at
         return claim.token if ends is None or ends > self._clock.now() else None
-
-
-def spell(raw: bytes) -> str:
-    return binascii.b2a_base64(raw, newline=False).translate(_FOR_LINKS, b"=").decode("ascii")
-
-
-def unspell(text: str, *, longest: int) -> bytes | None:
-    """The bytes of `spell`; None for any other spelling of them, of which base64 has several."""
-    if len(text) > longest or not text.isascii():
-        return None
-    try:
-        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except (binascii.Error, ValueError):
-        return None
-    return raw if spell(raw) == text else None
 
 
 def _body(token: Token) -> bytes:

@@ -14,8 +14,8 @@ import msgspec
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Forbidden, NotFound, Unauthenticated
+from waypost.kernel.spelling import spell, unspell
 from waypost.kernel.tenancy import PLATFORM, Permission, Scope
-from waypost.kernel.tokens import spell, unspell
 from waypost.kernel.vault import Keyring, SealBroken, TenantKey
 from waypost.kernel.work import Work
 from waypost.tenants.access import Access

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from waypost.kernel.mac import Mac
-from waypost.kernel.tokens import spell, unspell
+from waypost.kernel.spelling import spell, unspell
 from waypost.tracking.targets import LONGEST
 
 MOST_WORDS: Final = 10

@@ -15,7 +15,7 @@ from typing import Final
 from uuid import UUID
 
 from waypost.kernel.mac import Mac
-from waypost.kernel.tokens import spell, unspell
+from waypost.kernel.spelling import spell, unspell
 from waypost.kernel.vault import TenantKey
 from waypost.tracking.link_pattern import SET_BYTES, are_genuine, filled, is_pattern, read_words
 from waypost.tracking.model import MOST_LINKS

@@ -10,21 +10,23 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from waypost.adapters.render import wire
 from waypost.adapters.render.confinement import PROGRESS_BYTES, CpuBudget, OwnMemory, confine
 from waypost.adapters.render.content_check import check_content
-from waypost.adapters.render.equipment import Equipment, load, loaded
+from waypost.adapters.render.equipment import Equipment, load, loaded, needed
 from waypost.adapters.render.limits import MAX_COMPILED_BYTES, MAX_SOURCE_BYTES, RenderLimits
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.rendition import Rendition, size_of, too_large
-from waypost.adapters.render.schema_check import SchemaShelf, check_schema
 from waypost.adapters.render.speech import Speech
 from waypost.templates.model import LocaleSource
 from waypost.templates.ports import RenderedParts
+
+if TYPE_CHECKING:
+    from waypost.adapters.render.schema_check import SchemaShelf
 
 _SENT_AHEAD: Final = 50
 _OBJECTS_BETWEEN_LOOKS: Final = 50_000
@@ -91,7 +93,7 @@ class _Workshop:
         self._budget = budget
         self._speech = speech
         self._renditions: dict[int, Rendition] = {}
-        self._schemas = SchemaShelf()
+        self._schemas: SchemaShelf | None = None
         self._items_done = 0
 
     def answer(self, ask: wire.Ask) -> wire.Reply:
@@ -119,16 +121,21 @@ class _Workshop:
                 judged = self._validate(bytes(ask.schema), ask.variables)
                 return wire.ValidateReply(self._end_batch(), judged)
             case wire.CheckSchemaAsk():
+                checks = self._schema_checks()
                 self._budget.begin_item(0)
-                faults = check_schema(bytes(ask.schema))
+                faults = checks.check_schema(bytes(ask.schema))
                 return wire.SchemaReply(self._end_batch(), faults)
 
     def _validate(self, schema: bytes, many: Sequence[wire.Data]) -> list[list[wire.Fault]]:
+        shelf = self._schemas = self._schemas or self._schema_checks().SchemaShelf()
         judged: list[list[wire.Fault]] = []
         for place, variables in enumerate(many):
             self._budget.begin_item(place)
-            judged.append(self._schemas.validate(schema, variables))
+            judged.append(shelf.validate(schema, variables))
         return judged
+
+    def _schema_checks(self) -> Any:
+        return needed(Equipment.SCHEMAS, self._speech.library.read)
 
     def _compile(self, ask: wire.CompileAsk) -> wire.CompileReply:
         press = loaded(Equipment.PRESS)
@@ -214,7 +221,9 @@ def _failure(error: Exception) -> wire.Failed:
 
 def _rehearse(workshop: _Workshop) -> wire.Reply:
     """Meets every kind of trouble once, because the libraries import some of their modules only then."""
-    workshop.answer(wire.CheckAsk(wire.Parts("{{ name }}", "<p>{{ name", "{% if name %}"), MAX_SOURCE_BYTES))
+    checked = workshop.answer(wire.CheckAsk(wire.Parts("{{ name }}", "<p>{{ name", "{% if name %}"), MAX_SOURCE_BYTES))
+    if loaded(Equipment.SCHEMAS) is None:
+        return checked
     schema = msgspec.Raw(wire.encoder.encode({"required": ["name"], "properties": {"age": {"type": "integer"}}}))
     workshop.answer(wire.CheckSchemaAsk(schema))
     return workshop.answer(wire.ValidateAsk(schema, [{"age": "é"}]))

@@ -1,6 +1,7 @@
 """The libraries that only some content needs. A child loads them at its start or never: later it can open no file."""
 
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from importlib import import_module
 from typing import Any, Final
@@ -17,6 +18,8 @@ class Equipment(StrEnum):
     """What makes HTML of MJML, markdown and CSS."""
     LETTERS = "letters"
     """What reads mail that others composed."""
+    SCHEMAS = "schemas"
+    """What holds variables against a schema."""
 
 
 _MODULES: Final = {
@@ -24,6 +27,7 @@ _MODULES: Final = {
     Equipment.LIQUID: "waypost.adapters.render.liquid_engine",
     Equipment.PRESS: "waypost.adapters.render.press",
     Equipment.LETTERS: "waypost.adapters.render.mail_parse",
+    Equipment.SCHEMAS: "waypost.adapters.render.schema_check",
 }
 
 
@@ -34,6 +38,16 @@ def load(equipment: Equipment) -> None:
 def loaded(equipment: Equipment) -> Any:
     """The module, or None where this process has not loaded it."""
     return sys.modules.get(_MODULES[equipment])
+
+
+def needed(equipment: Equipment, read: Callable[[str], object]) -> Any:
+    """The module. A process that has not loaded it tells whoever reads for it, and is replaced by one that has."""
+    module = loaded(equipment)
+    if module is None:
+        read(_WISH + equipment)
+        load(equipment)
+        module = loaded(equipment)
+    return module
 
 
 def wish_for(equipment: Equipment) -> str:

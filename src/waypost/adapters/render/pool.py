@@ -34,6 +34,7 @@ _PRESS_LINGERS_SECONDS: Final = 10.0
 """A template has many locales, and its author looks at it after every change."""
 _FOR_CONTENT: Final = frozenset({Equipment.WORDING, Equipment.LIQUID, Equipment.PRESS})
 _FOR_MAIL: Final = frozenset({Equipment.LETTERS})
+_FOR_SCHEMAS: Final = frozenset({Equipment.SCHEMAS})
 _MAIL_LINGERS_SECONDS: Final = 30.0
 
 _check_decoder: Final = msgspec.msgpack.Decoder(wire.CheckReply)
@@ -47,7 +48,13 @@ class RenderPool:
     def __init__(self, *, clock: Clock, size: int = 1, limits: RenderLimits | None = None) -> None:
         self._limits = limits or RenderLimits()
         self._main = Lane(self._limits, size=size, keep_idle=True, most_waiting_of_one=_MOST_WAITING)
-        self._quarantine = Lane(self._limits, size=1, keep_idle=False, most_waiting_of_one=_MOST_WAITING_IN_QUARANTINE)
+        self._quarantine = Lane(
+            self._limits,
+            size=1,
+            keep_idle=False,
+            most_waiting_of_one=_MOST_WAITING_IN_QUARANTINE,
+            equipment=_FOR_SCHEMAS,
+        )
         self._press = Lane(
             self._limits,
             size=1,

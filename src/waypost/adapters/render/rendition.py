@@ -5,7 +5,7 @@ from typing import Final
 
 from waypost.adapters.render.dialect import Dialect, PartTemplate
 from waypost.adapters.render.engine import JinjaDialect
-from waypost.adapters.render.equipment import Equipment, load, loaded, wish_for
+from waypost.adapters.render.equipment import Equipment, needed
 from waypost.adapters.render.html_text import html_to_text
 from waypost.adapters.render.limits import MAX_COMPILED_BYTES, RenderLimits
 from waypost.adapters.render.mail_compose import CompiledMail, compile_mail
@@ -127,10 +127,7 @@ def sources_of(content: Parts) -> dict[str, str]:
 def dialect_of(profile: Profile, speech: Speech) -> Dialect:
     if profile is Profile.JINJA:
         return JinjaDialect(speech)
-    if loaded(Equipment.LIQUID) is None:
-        speech.library.read(wish_for(Equipment.LIQUID))
-        load(Equipment.LIQUID)
-    return loaded(Equipment.LIQUID).LiquidDialect(speech)
+    return needed(Equipment.LIQUID, speech.library.read).LiquidDialect(speech)
 
 
 def refuse_trouble(part: str, source: str, profile: Profile, most_bytes: int) -> None:

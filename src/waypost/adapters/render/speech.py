@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from waypost.adapters.render.equipment import Equipment, load, loaded, wish_for
+from waypost.adapters.render.equipment import Equipment, needed
 from waypost.adapters.render.resources import Library, OpenLibrary
 
 FILTERS: Final = ("date", "time", "datetime", "relative", "money", "number", "percent", "plural", "listed")
@@ -38,9 +38,5 @@ class Speech:
         return {name: partial(self._say, name) for name in FILTERS}
 
     def _say(self, name: str, value: object, *words: object, **named: object) -> object:
-        wording = loaded(Equipment.WORDING)
-        if wording is None:
-            self.library.read(wish_for(Equipment.WORDING))
-            load(Equipment.WORDING)
-            wording = loaded(Equipment.WORDING)
+        wording = needed(Equipment.WORDING, self.library.read)
         return wording.say(self.library, self._recipients, self._written_in, name, value, words, named)
