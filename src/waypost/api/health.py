@@ -1,6 +1,7 @@
 """What probes and tools may ask without a key: whether it lives, whether it can serve, what it offers."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 from litestar import Request
@@ -22,7 +23,10 @@ _ALIVE: Final = b'{"status":"ok"}'
 
 
 def public_handlers(app: App, endpoints: Sequence[Endpoint]) -> list[HTTPRouteHandler]:
-    described = document(endpoints)
+    @cache
+    def described() -> bytes:
+        """Made when somebody asks: most processes are never asked, and making it takes them time and memory."""
+        return document(endpoints)
 
     async def healthz() -> ASGIResponse:
         return ASGIResponse(body=_ALIVE, media_type="application/json")
@@ -37,7 +41,7 @@ def public_handlers(app: App, endpoints: Sequence[Endpoint]) -> list[HTTPRouteHa
         return ASGIResponse(body=_ALIVE, media_type="application/json")
 
     async def openapi() -> ASGIResponse:
-        return ASGIResponse(body=described, media_type="application/json")
+        return ASGIResponse(body=described(), media_type="application/json")
 
     return [
         HTTPRouteHandler("/healthz", http_method="GET", name="healthz")(healthz),

@@ -26,11 +26,12 @@ from waypost.adapters.vault.masterkey import open_master_key
 from waypost.bootstrap.alerts import alerts_of, open_alert_chores, watching
 from waypost.bootstrap.app import App
 from waypost.bootstrap.clock_sync import database_clock
-from waypost.bootstrap.consent import everywhere_of, join_preferences, join_suppressions, join_wishes
+from waypost.bootstrap.consent import join_preferences, join_suppressions, join_wishes
 from waypost.bootstrap.database import api_url
 from waypost.bootstrap.domains import book_of, join_domains, places_of
 from waypost.bootstrap.event_metrics import EventMetrics
 from waypost.bootstrap.events import join_events
+from waypost.bootstrap.everywhere import everywhere_of
 from waypost.bootstrap.identity import identity_of
 from waypost.bootstrap.inbox import inbox_bell_of, inbox_ear_of, join_heirs, join_inbox
 from waypost.bootstrap.inputs import inputs_of

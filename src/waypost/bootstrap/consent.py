@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.limits import PgLimits
-from waypost.adapters.postgres.platform_suppression import PgPlatformSuppressions
 from waypost.adapters.postgres.preferences import PgChoices, PgConsents, PgTopics
 from waypost.adapters.postgres.suppression import PgSuppressions
+from waypost.bootstrap.everywhere import everywhere_of
 from waypost.kernel.clock import Clock
 from waypost.kernel.tokens import Tokens
 from waypost.kernel.vault import Keyring
@@ -27,7 +27,6 @@ from waypost.preferences.policies import Policies
 from waypost.preferences.topics import Topics
 from waypost.settings import Settings
 from waypost.suppression.desk import SuppressionDesk
-from waypost.suppression.everywhere import Everywhere
 from waypost.suppression.suppress import Suppressions
 from waypost.suppression.table import SuppressionTable
 from waypost.templates.versions import Versions
@@ -62,10 +61,6 @@ def join_suppressions(*, keyring: Keyring, audit: Audit, clock: Clock) -> Suppre
         keyring=keyring,
         audit=audit,
     )
-
-
-def everywhere_of(keyring: Keyring) -> Everywhere:
-    return Everywhere(store=PgPlatformSuppressions(), keyring=keyring)
 
 
 def join_wishes(

@@ -14,8 +14,8 @@ from waypost.adapters.postgres.tenants import PgApiKeyStore, PgKeyring, PgTenant
 from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.bootstrap.clock_sync import database_clock
-from waypost.bootstrap.consent import everywhere_of
 from waypost.bootstrap.database import Database, prepare_named_database
+from waypost.bootstrap.everywhere import everywhere_of
 from waypost.kernel.errors import Unauthenticated
 from waypost.kernel.tenancy import PLATFORM, PLATFORM_ONLY, Permission
 from waypost.kernel.vocabulary import TenantMode

@@ -24,7 +24,7 @@ def run(name: str, main: Main) -> None:
     A refusal is one line on standard error and the exit code of its kind; what nobody expected is told without its
     words, which may hold somebody's data. `main` imports what is heavy by itself:
     what is left out here must be left out before."""
-    leave_out_rich()
+    leave_out_unused()
     try:
         settings = load()
         from waypost.bootstrap import logs
@@ -46,9 +46,11 @@ def complain(text: str) -> None:
     sys.stderr.write(f"waypost: {' '.join(text.split())}\n")
 
 
-def leave_out_rich() -> None:
-    """structlog would load it for tracebacks that our logs never paint; that is 4 MB in every process."""
-    sys.modules.setdefault("rich", None)  # pyright: ignore[reportArgumentType] — None is how Python marks a module absent
+def leave_out_unused() -> None:
+    """structlog would load `rich` for tracebacks that our logs never paint, 4 MB in every process; Litestar would load
+    `pydantic` for models that nobody has, 11 MB and half a second."""
+    for name in ("rich", "pydantic"):
+        sys.modules.setdefault(name, None)  # pyright: ignore[reportArgumentType] — None is how Python marks one absent
 
 
 def _run_loop(main: Coroutine[Any, Any, None]) -> None:

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import msgspec
-import phonenumbers
-from email_validator import EmailNotValidError, validate_email
 
 from waypost.kernel.errors import FieldError, Refused
 from waypost.kernel.vocabulary import Channel
@@ -92,6 +90,9 @@ def normalise_email(text: str) -> Address | AddressFault:
         return _EMAIL_TOO_LONG
     if _unprintable(text):
         return _NO_EMAIL
+    # Here and below: a process that meets only plain addresses never loads the tables of all the others.
+    from email_validator import EmailNotValidError, validate_email
+
     try:
         # A lower-cased letter may need composing again, and an address must be as valid after that as before.
         composed = unicodedata.normalize("NFC", lowered)
@@ -118,6 +119,8 @@ def normalise_phone(channel: Channel, text: str) -> Address | AddressFault:
 
 
 def _spell_phone(text: str) -> str | None:
+    import phonenumbers
+
     try:
         number = phonenumbers.parse(text, None)
     except phonenumbers.NumberParseException:

@@ -112,6 +112,44 @@ print(await again.wait())
     assert done.stdout.split() == ["-9", "0"], done.stderr
 
 
+def test_what_was_born_stays_when_the_nursery_settles_and_the_next_one_starts_afresh(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        f"""
+def parent_of(pid): return int(pathlib.Path(f"/proc/{{pid}}/stat").read_text().rpartition(")")[2].split()[1])
+born = await nursery.spawn("nursery_child", {{"OUT": OUT, "THEN": "wait"}})
+warden = parent_of(born.pid)
+nursery.settle()
+again = await nursery.spawn("nursery_child", {{"OUT": OUT + "2", "THEN": "3", "PYTHONPATH": {str(tmp_path)!r}}})
+print(await again.wait(), json.loads(pathlib.Path(OUT + "2").read_text())["preloaded"])
+print(parent_of(born.pid) == warden, pathlib.Path(f"/proc/{{warden}}/cmdline").read_bytes().split(b"/")[-1][:9])
+born.kill()
+print(await born.wait())
+""",
+    )
+    assert done.stdout.splitlines() == ["3 False", "True b'warden.py'", "-9"], done.stderr
+
+
+def test_a_settled_nursery_ends_with_its_supervisor_and_so_do_its_children(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        f"""
+nursery.settle()
+born = await nursery.spawn("nursery_child", {{"OUT": OUT, "THEN": "wait", "PYTHONPATH": {str(tmp_path)!r}}})
+while not pathlib.Path(OUT).exists(): await asyncio.sleep(0.01)
+print(pathlib.Path(f"/proc/{{born.pid}}/stat").read_text().rpartition(")")[2].split()[1])
+sys.stdout.flush()
+os._exit(9)
+""",
+    )
+    warden, waited = Path("/proc") / done.stdout.strip(), 0
+    while (warden.exists() or not (tmp_path / "out.json.end").exists()) and waited < 3000:
+        subprocess.run(["sleep", "0.01"], check=True)
+        waited += 1
+    assert (tmp_path / "out.json.end").read_text() == "my supervisor has gone", done.stderr
+    assert not warden.exists()
+
+
 def test_children_notice_the_end_of_their_supervisor(tmp_path: Path) -> None:
     run(
         tmp_path,

@@ -10,7 +10,7 @@ import signal
 import sys
 from typing import Final
 
-from waypost.bootstrap.process import complain, leave_out_rich
+from waypost.bootstrap.process import complain, leave_out_unused
 from waypost.cli.supervisor.children import Child, StartRefusedError, spawn_afresh
 from waypost.cli.supervisor.nursery import Nursery, open_nursery
 from waypost.cli.supervisor.stopping import Stop
@@ -51,6 +51,8 @@ async def _run(settings: Settings, nursery: Nursery | None) -> None:
     try:
         for child in everyone:
             await child.start()
+        if nursery is not None:
+            nursery.settle()
         await stop.or_failure_of([asyncio.create_task(child.keep_alive(_nothing)) for child in everyone])
     finally:
         await asyncio.gather(*(child.stop(settings.drain + 5) for child in everyone))
@@ -62,5 +64,5 @@ def _nothing() -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    leave_out_rich()
+    leave_out_unused()
     main()

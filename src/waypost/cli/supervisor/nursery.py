@@ -1,7 +1,8 @@
 """Where API and worker come from: a process forked before anything was opened, with everything heavy imported already.
 
 What is forked from it shares its memory and starts in milliseconds. It opens nothing itself: no loop, no thread, no
-connection, so a child inherits none. It ends with the supervisor.
+connection, so a child inherits none. When all are born it gives its memory back (`warden`). It ends with the
+supervisor.
 """
 
 import asyncio
@@ -10,7 +11,6 @@ import importlib
 import json
 import os
 import runpy
-import select
 import signal
 import socket
 import sys
@@ -18,12 +18,13 @@ import traceback
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from waypost.bootstrap.process import SUPERVISED
+from waypost.cli.supervisor import warden
 from waypost.kernel.errors import Unavailable
 
-_LONGEST_ORDER: Final = 1_000_000
+_SETTLE: Final = b"settle"
 _LONGEST_TITLE: Final = 15
 _OWN_NAME: Final = Path("/proc/self/comm")
 _GONE: Final = 0
@@ -70,9 +71,14 @@ class Nursery:
         """From now on the running loop hears of births and deaths."""
         asyncio.get_running_loop().add_reader(self._channel, self._hear)
 
+    def settle(self) -> None:
+        """Everybody is born. Nothing more is forked: whoever is started again starts afresh."""
+        with suppress(OSError):
+            self._channel.send(_SETTLE)
+
     async def spawn(self, module: str, environment: Mapping[str, str]) -> Born:
         lifeline, ours = os.pipe()
-        order = json.dumps({"module": module, "environment": dict(environment)}).encode()
+        order = json.dumps({"module": module, "argument": SUPERVISED, "environment": dict(environment)}).encode()
         try:
             async with self._turn:
                 socket.send_fds(self._channel, [order], [lifeline])
@@ -97,7 +103,7 @@ class Nursery:
 
     def _hear(self) -> None:
         with suppress(BlockingIOError):
-            while said := self._channel.recv(_LONGEST_ORDER):
+            while said := self._channel.recv(warden.LONGEST_ORDER):
                 news: dict[str, int] = json.loads(said)
                 if "code" in news:
                     self._bury(news["pid"], news["code"])
@@ -114,63 +120,56 @@ class Nursery:
 
 
 def open_nursery(preload: Iterable[str]) -> Nursery:
-    """Must be called while this process has no event loop, no threads and nothing open. Imports what all will share."""
-    for name in preload:
-        importlib.import_module(name)
+    """Must be called while this process has no event loop, no threads and nothing open. The nursery imports what its
+    children will share by itself: meanwhile the supervisor has a database to start."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    # What the collector never looks at again stays shared.
     gc.collect()
     gc.freeze()
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if os.fork() == 0:
         ours.close()
-        _tend(theirs)
+        _tend(theirs, preload)
     theirs.close()
     return Nursery(ours)
 
 
-def _tend(channel: socket.socket) -> NoReturn:
+def _tend(channel: socket.socket, preload: Iterable[str]) -> NoReturn:
     os.setsid()
     _entitle("nursery")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    deaths, wakeup = os.pipe()
-    os.set_blocking(deaths, False)
-    os.set_blocking(wakeup, False)
-    signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, _wake_up)
-    while True:
-        ready, _, _ = select.select([channel, deaths], [], [])
-        if channel in ready:
-            order, descriptors, _, _ = socket.recv_fds(channel, _LONGEST_ORDER, 1)
-            if not order:
-                os._exit(0)
-            [lifeline] = descriptors
-            pid = os.fork()
-            if pid == 0:
-                signal.set_wakeup_fd(-1)
-                for descriptor in (channel.detach(), deaths, wakeup):
-                    os.close(descriptor)
-                _live(**json.loads(order), lifeline=lifeline)
-            os.close(lifeline)
-            channel.send(json.dumps({"pid": pid}).encode())
-        if deaths in ready:
-            os.read(deaths, 4096)
-            _report_deaths(channel)
+    code = 1
+    try:
+        for name in preload:
+            importlib.import_module(name)
+        gc.collect()
+        gc.freeze()
+        warden.tend(channel, _bear, _become_warden)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
 
 
-def _wake_up(_number: int, _frame: object) -> None:
-    """Python writes to the wake-up descriptor only for signals that have a handler."""
+def _bear(order: dict[str, Any], lifeline: int, ours: tuple[int, ...]) -> int:
+    pid = os.fork()
+    if pid == 0:
+        signal.set_wakeup_fd(-1)
+        for descriptor in ours:
+            os.close(descriptor)
+        _live(**order, lifeline=lifeline)
+    return pid
 
 
-def _report_deaths(channel: socket.socket) -> None:
-    with suppress(ChildProcessError):
-        while True:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return
-            channel.send(json.dumps({"pid": pid, "code": os.waitstatus_to_exitcode(status)}).encode())
+def _become_warden(channel: socket.socket) -> None:
+    """Goes on as another program, with the same children, the same channel and none of the memory."""
+    channel.set_inheritable(True)
+    program = [sys.executable, "-s", "-S", "-P", warden.__file__, str(channel.fileno())]
+    os.execv(program[0], program)  # noqa: S606 — our own interpreter
 
 
-def _live(module: str, environment: Mapping[str, str], lifeline: int) -> NoReturn:
-    """Becomes what `python -m module --supervised` would have been."""
+def _live(module: str, argument: str, environment: Mapping[str, str], lifeline: int) -> NoReturn:
+    """Becomes what `python -m module argument` would have been."""
     code = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -180,7 +179,7 @@ def _live(module: str, environment: Mapping[str, str], lifeline: int) -> NoRetur
         os.close(lifeline)
         os.environ.clear()
         os.environ.update(environment)
-        sys.argv = [module, SUPERVISED]
+        sys.argv = [module, argument]
         _entitle(module.rpartition(".")[2])
         runpy.run_module(module, run_name="__main__", alter_sys=True)
         code = 0

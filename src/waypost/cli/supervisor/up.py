@@ -11,7 +11,7 @@ from waypost.bootstrap.household import open_household
 from waypost.bootstrap.process import complain
 from waypost.cli import dev_env
 from waypost.cli.supervisor import environment
-from waypost.cli.supervisor.children import Child, Spawn, StartRefusedError, spawn_afresh
+from waypost.cli.supervisor.children import Child, StartRefusedError, spawn_afresh
 from waypost.cli.supervisor.nursery import Nursery, open_nursery
 from waypost.cli.supervisor.ports import claim_ports
 from waypost.cli.supervisor.status import StatusFile
@@ -21,7 +21,7 @@ from waypost.kernel.clock import SystemClock
 from waypost.kernel.errors import Unavailable, WaypostError
 from waypost.settings import Settings, load
 
-_SHARED: Final = ("uvloop", "structlog", "waypost.bootstrap.logs", "waypost.bootstrap.worker")
+_SHARED: Final = ("uvloop", "structlog", "waypost.bootstrap.logs", "waypost.workers.process", "waypost.bootstrap.api")
 
 
 def main() -> None:
@@ -53,14 +53,16 @@ async def _up(settings: Settings, nursery: Nursery | None, first_metrics: int | 
         keys = await household.ensure_demo(dev_env.read(settings.data_dir))
         dev_env.write(settings.data_dir, {"WAYPOST_URL": settings.api_url, **keys})
         try:
-            spawn = nursery.spawn if nursery is not None else spawn_afresh
-            await _run(settings, database, stop, spawn, first_metrics)
+            await _run(settings, database, stop, nursery, first_metrics)
         finally:
             await household.catchall.close()
 
 
-async def _run(settings: Settings, database: Database, stop: Stop, spawn: Spawn, first_metrics: int | None) -> None:
+async def _run(
+    settings: Settings, database: Database, stop: Stop, nursery: Nursery | None, first_metrics: int | None
+) -> None:
     clock = SystemClock()
+    spawn = nursery.spawn if nursery is not None else spawn_afresh
     api = Child("API", "waypost.api", environment.of_api(settings, database), clock=clock, spawn=spawn)
     workers = [
         Child(
@@ -89,6 +91,8 @@ async def _run(settings: Settings, database: Database, stop: Stop, spawn: Spawn,
     try:
         for child in everyone:
             await child.start()
+        if nursery is not None:
+            nursery.settle()
         tasks = [
             *(asyncio.create_task(child.keep_alive(status.write)) for child in lasting),
             asyncio.create_task(greeting.run_once()),
