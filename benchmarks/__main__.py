@@ -2,14 +2,17 @@
 
 import argparse
 import importlib
+import os
 import signal
 import subprocess
 import sys
+import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 import uvloop
+from msgspec import structs
 
 from benchmarks.machine import describe
 from benchmarks.results import Findings, Report
@@ -49,38 +52,50 @@ def main(words: list[str]) -> None:
         parser.error("only a whole run can be kept")
     # Told to stop, it must still end the servers it has started.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    report = run([name for name in NAMES if not asked.names or name in asked.names], quick=asked.quick)
-    written = write(report, keep=asked.keep)
+    names = [name for name in NAMES if not asked.names or name in asked.names]
+    blank = Report(
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        commit=_commit(),
+        quick=asked.quick,
+        machine=describe(),
+        entries=[],
+    )
+    report, failed = run(names, blank)
+    if asked.keep and not failed:
+        LAST_RUN.write_bytes(path_of(report).read_bytes())
     print_table(report)
+    written = path_of(report)
     print(f"Written to {written.relative_to(Path.cwd()) if written.is_relative_to(Path.cwd()) else written}")
+    if failed:
+        sys.exit(f"These failed: {', '.join(failed)}.")
 
 
-def run(names: list[str], *, quick: bool) -> Report:
-    machine = describe()
-    findings = Findings([])
+def run(names: list[str], report: Report) -> tuple[Report, list[str]]:
+    """The report with what was found, and the names of those that failed. Each result is written when it is there: a
+    run takes long, and what its last part does must not cost the others."""
+    failed: list[str] = []
     for name in names:
         print(f"running {name} …", file=sys.stderr, flush=True)
         module = importlib.import_module(f"benchmarks.entries.{name}")
-        found: Findings = uvloop.run(module.measure(quick=quick))
-        findings = Findings(findings.entries + found.entries, findings.steps | found.steps)
-    return Report(
-        at=datetime.now(UTC).isoformat(timespec="seconds"),
-        commit=_commit(),
-        quick=quick,
-        machine=machine,
-        entries=findings.entries,
-        steps=findings.steps,
-    )
+        try:
+            found: Findings = uvloop.run(module.measure(quick=report.quick))
+        except Exception:
+            traceback.print_exc()
+            failed.append(name)
+            continue
+        report = structs.replace(report, entries=report.entries + found.entries, steps=report.steps | found.steps)
+        write(report)
+    return report, failed
 
 
-def write(report: Report, *, keep: bool) -> Path:
-    text = msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+def write(report: Report) -> None:
     RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{report.at.replace(':', '')}{'-quick' if report.quick else ''}.json"
-    path.write_bytes(text)
-    if keep:
-        LAST_RUN.write_bytes(text)
-    return path
+    path_of(report).write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+
+
+def path_of(report: Report) -> Path:
+    """A name of its own, also beside a run that began in the same second."""
+    return RESULTS / f"{report.at.replace(':', '')}-{os.getpid()}{'-quick' if report.quick else ''}.json"
 
 
 def _commit() -> str:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -17,6 +18,8 @@ _CLOSING_LINE = b"Ctrl-C stops everything"
 _FIRST_SECONDS = 5.0
 _IDLE_MB = 150.0
 _REST_SECONDS = 3.0
+_LONGEST_SECONDS = 120.0
+"""A greeting that has not come by then does not come."""
 
 
 async def measure(*, quick: bool) -> Findings:
@@ -62,12 +65,15 @@ def _once() -> tuple[float, dict[str, float]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
+        impatience = threading.Timer(_LONGEST_SECONDS, process.kill)
+        impatience.start()
         try:
             _read_until_greeted(process)
             seconds = time.perf_counter() - begun
             time.sleep(_REST_SECONDS)
             return seconds, _memory_of(process.pid, data_dir)
         finally:
+            impatience.cancel()
             process.send_signal(signal.SIGINT)
             process.wait(timeout=60)
 
