@@ -10,7 +10,11 @@ import pytest
 import structlog
 from typer.testing import CliRunner
 
+from waypost.adapters.postgres.work import connection_of
+from waypost.bootstrap.rehearsal import TENANT, Rehearsal
+from waypost.campaigns.expand import FIRST
 from waypost.cli.main import app
+from waypost.kernel.shared_payload import is_shared
 from waypost.testing import Rehearse, rehearsal
 
 __all__ = ["rehearsal"]
@@ -35,9 +39,20 @@ def own_logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         logging.getLogger(name).setLevel(its)
 
 
-async def test_greylisted_people_are_all_reached(rehearsal: Rehearse) -> None:
-    """Eleven in a hundred are put off for sixty seconds of a clock that nobody has to wait for."""
+async def test_greylisted_people_are_all_reached(rehearsal: Rehearse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eleven in a hundred are put off for sixty seconds of a clock that nobody has to wait for. All get one and the
+    same broadcast: behind the first few, their messages hold it by reference."""
+    shared, run = list[int](), Rehearsal.run
+
+    async def run_counted(stage: Rehearsal) -> None:
+        async with stage.app.work.begin(TENANT) as tx:
+            rows = await connection_of(tx).fetch("select payload from notifications")
+        shared.append(sum(is_shared(row["payload"]) for row in rows))
+        await run(stage)
+
+    monkeypatch.setattr(Rehearsal, "run", run_counted)
     report = await rehearsal(profile="greylist", people=200, seed=7)
+    assert shared == [200 - FIRST]
     assert report.ended == {"dispatched": 200}
     [provider] = report.providers
     assert provider.taken == 200

@@ -5,7 +5,7 @@ import dataclasses
 import random
 import tempfile
 import tomllib
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from waypost.adapters.embedded.server import EmbeddedServer
 from waypost.adapters.internet.server import FakeInternet
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
 from waypost.adapters.postgres.rehearsal import SEARCH_PATH, PgRehearsal
-from waypost.adapters.postgres.tenants import PgTenantStore
+from waypost.adapters.postgres.tenants import PgKeyring, PgTenantStore
 from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.bootstrap.api import open_app
@@ -24,17 +24,16 @@ from waypost.bootstrap.app import App
 from waypost.bootstrap.database import prepare_named_database
 from waypost.bootstrap.own_time import OwnTime, ToldClock
 from waypost.bootstrap.quiet import QuietTelemetry
+from waypost.bootstrap.rehearsed_broadcast import Broadcast, Progress
 from waypost.bootstrap.worker import open_worker
 from waypost.kernel.clock import SystemClock
 from waypost.kernel.errors import Misconfigured
 from waypost.kernel.ids import mint
 from waypost.kernel.tenancy import PLATFORM, Permission, Scope
-from waypost.kernel.vocabulary import Category, Channel, TenantMode
+from waypost.kernel.vocabulary import Channel, TenantMode
 from waypost.kernel.work import Transaction
-from waypost.notifications.model import SubmitCommand
 from waypost.preferences.model import ConsentPolicy
 from waypost.preferences.policies import PolicyWish
-from waypost.recipients.model import RecipientFields, Target
 from waypost.rehearsal.conductor import Conductor
 from waypost.rehearsal.model import Letter, Person, Profile, Report, Return, ReturnKind
 from waypost.rehearsal.profiles import PROFILES, read_profile
@@ -42,7 +41,6 @@ from waypost.rehearsal.world import World
 from waypost.settings import Secret, Settings
 from waypost.suppression.desk import Order
 from waypost.suppression.model import SuppressionReason
-from waypost.templates.model import Content
 from waypost.tenants.platform import ensure_platform, operator_scope
 
 TENANT: Final = "rehearsal"
@@ -56,8 +54,6 @@ _REASONS: Final = {
     ReturnKind.UNDELIVERABLE: SuppressionReason.HARD_BOUNCE,
     ReturnKind.COMPLAINT: SuppressionReason.COMPLAINT,
 }
-Progress = Callable[[int, int], None]
-"""How many of how many are accepted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,19 +67,17 @@ class Rehearsal:
     database: PgRehearsal
     conductor: Conductor
     own_time: OwnTime
+    broadcast: Broadcast
     scope: Scope
 
     async def send(self, people: Sequence[Person], letter: Letter, told: Progress | None = None) -> None:
-        """Accepts a message to everyone, by the use case of every other message."""
-        for first in range(0, len(people), _AT_ONCE):
-            some = people[first : first + _AT_ONCE]
+        """Accepts a message to everyone, as a broadcast does: by a dispatch batch."""
+        suppressed = [person.address for person in people if person.suppressed]
+        for first in range(0, len(suppressed), _AT_ONCE):
             async with self.app.work.begin(TENANT) as tx:
-                for person in some:
-                    if person.suppressed:
-                        await self._suppress(tx, person.address, SuppressionReason.MANUAL)
-                await self.app.notifications.submit(tx, self.scope, _command(some, letter))
-            if told is not None:
-                told(first + len(some), len(people))
+                for address in suppressed[first : first + _AT_ONCE]:
+                    await self._suppress(tx, address, SuppressionReason.MANUAL)
+        await self.broadcast(self.scope, people, letter, told)
 
     async def run(self) -> None:
         """Sends until everything has ended and nothing comes back any more, however long that takes by its clock."""
@@ -187,6 +181,7 @@ async def open_rehearsal(
             database=told,
             conductor=conductor,
             own_time=own_time,
+            broadcast=Broadcast(app, PgKeyring(LocalVault(database.master))),
             scope=await _make_tenant(app),
         )
 
@@ -221,25 +216,3 @@ async def _make_tenant(app: App) -> Scope:
     async with app.work.begin(TENANT) as tx:
         await app.wishes.policies.change(tx, scope, PolicyWish(consent_policy=ConsentPolicy.IMPLIED))
     return scope
-
-
-def _command(people: Sequence[Person], letter: Letter) -> SubmitCommand:
-    """Words of a template that was rendered already are no template any more."""
-    return SubmitCommand(
-        to=tuple(
-            Target(fields=RecipientFields(email=one.address, locale=one.locale, timezone=one.timezone))
-            for one in people
-        ),
-        content=Content(
-            subject="{{ letter_subject }}",
-            html=None if letter.html is None else "{{ letter_html|safe }}",
-            text=None if letter.text is None else "{{ letter_text }}",
-        ),
-        variables={
-            "letter_subject": letter.subject,
-            **({} if letter.html is None else {"letter_html": letter.html}),
-            **({} if letter.text is None else {"letter_text": letter.text}),
-        },
-        category=Category.MARKETING if letter.is_marketing else Category.TRANSACTIONAL,
-        expires_at=None,
-    )

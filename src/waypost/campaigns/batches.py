@@ -41,6 +41,8 @@ class Batches:
             raise refuse("/audience", "ambiguous_audience", "Give a tag, a list or ids, not several of them.")
         if audience.ids is not None and not 1 <= len(audience.ids) <= MOST_NAMED:
             raise refuse("/audience/ids", "out_of_range", f"Name 1 to {MOST_NAMED} recipients; use a list for more.")
+        if (message.template is None) == (message.content is None):
+            raise refuse("/message", "content_or_template", "Give either content or a template, not both.")
         if per_minute is not None and per_minute < 1:
             raise refuse("/per_minute", "out_of_range", "At least 1; leave it out for no limit.")
         batch_id = mint(self._clock)

@@ -168,6 +168,7 @@ def _command(batch: Batch, message: BatchMessage, now: datetime) -> SubmitComman
         channels=tuple(CHANNELS[word] for word in message.channels),
         routing=Routing(message.routing),
         template=message.template,
+        content=message.content,
         variables=message.variables,
         category=CATEGORIES[message.category] if message.category else None,
         topic=message.topic,

@@ -13,6 +13,7 @@ from waypost.delivery.model import State
 from waypost.kernel.errors import Conflict
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.tracking import UNSAID, Tracking
+from waypost.templates.model import Content
 
 MOST_NAMED: Final = 10_000
 
@@ -57,9 +58,10 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class BatchMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is sent, as a call to send would say it."""
+    """What is sent, as a call to send would say it: of a template, or content of its own."""
 
-    template: str
+    template: str | None = None
+    content: Content | None = None
     channels: tuple[str, ...] = ("email",)
     routing: str = "all"
     variables: dict[str, JsonValue] = {}
