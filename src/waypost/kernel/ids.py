@@ -52,7 +52,7 @@ def moment_of(value: UUID) -> datetime:
     return datetime.fromtimestamp(int.from_bytes(value.bytes[:6], "big") / 1000, tz=UTC)
 
 
-@lru_cache(maxsize=2_000)
+@lru_cache(maxsize=4_000)
 def show_ulid(value: UUID) -> str:
     # Ten bits at a time, of two halves: the library needs much longer for it, and so does a loop over shifts of all 128
     # bits. A message spells its id three times on its way out: those of a few batches are remembered.

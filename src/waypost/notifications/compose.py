@@ -226,7 +226,7 @@ class MailComposer:
         return signed
 
     def _finish(self, opened: _Opened, message: bytes | RenderFailure, tail: bytes) -> Composed | Withheld:
-        if isinstance(message, RenderFailure):
+        if not isinstance(message, bytes):
             return Withheld(state=State.FAILED, reason=message.code, detail={"message": message.message})
         payload, is_ascii = opened.payload, message.isascii()
         recipients: tuple[str, ...] = (payload.address,)

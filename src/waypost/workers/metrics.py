@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry
 
 from waypost.bootstrap.meters import counter, gauge, histogram, observe_many
 from waypost.delivery.model import Closed, Settlement, Standing
-from waypost.delivery.ports import ComposeAnswer, Withheld
+from waypost.delivery.ports import ComposeAnswer, Composed, Withheld
 from waypost.outbox.webhook_model import Answer
 from waypost.workers.outcomes import OutcomeLog, tell
 
@@ -71,7 +71,8 @@ class WorkerMetrics(RelayMetrics):
     def composed(self, answers: Sequence[ComposeAnswer], seconds: float) -> None:
         self._compose_seconds.observe(seconds)
         for answer in answers:
-            if isinstance(answer, Withheld):
+            # Nearly all are this, and a struct is known by its own class at once.
+            if not isinstance(answer, Composed) and isinstance(answer, Withheld):
                 self._withheld.labels(answer.reason).inc()
 
     def settled(self, settlements: Sequence[Settlement], seconds: float) -> None:

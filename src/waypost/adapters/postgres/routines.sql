@@ -401,6 +401,7 @@ $$;
 -- can be repeated; returns those rows that were not this worker's any more: nothing else may be done about them.
 -- A worker that was taken for lost puts the truth on its own attempt; where nobody has carried the notification on
 -- meanwhile, that truth counts as if it had come in time.
+-- Where all rows say the same, these columns may come as that one value: p_ns, p_outcomes, p_codes, p_kinds.
 create or replace function waypost.settle(
     p_worker uuid, p_batch uuid, p_whole boolean, p_tenants text[], p_bounds integer[], p_ids uuid[],
     p_least smallint, p_most smallint, p_ns smallint[], p_outcomes smallint[], p_latencies integer[], p_codes integer[],
@@ -416,7 +417,10 @@ declare
     v_tenant text; v_from integer := 1; v_to integer; v_first uuid; v_last uuid; v_done uuid[]; v_more uuid[];
     v_ids uuid[]; v_ns smallint[]; v_outcomes smallint[]; v_latencies integer[]; v_codes integer[]; v_reasons text[];
     v_references text[]; v_replies bytea[]; v_kinds smallint[]; v_in_time integer; v_accounts uuid[]; v_tallies smallint[];
+    v_all integer := cardinality(p_ids);
 begin
+    p_ns := spread(p_ns, v_all); p_outcomes := spread(p_outcomes, v_all);
+    p_codes := spread(p_codes, v_all); p_kinds := spread(p_kinds, v_all);
     for i in 1 .. cardinality(p_tenants) loop
         v_tenant := p_tenants[i];
         v_to := p_bounds[i];

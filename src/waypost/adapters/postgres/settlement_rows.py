@@ -124,16 +124,21 @@ class SettlementRows:
             [row.held.id for row in rows],
             min(row.held.retention for row in rows),
             max(row.held.retention for row in rows),
-            [row.held.n for row in rows],
-            [None if row is None else row.outcome.kind for row in closed],
+            _once([row.held.n for row in rows]),
+            _once([None if row is None else row.outcome.kind for row in closed]),
             [outcome.latency_ms for outcome in outcomes],
-            [outcome.code for outcome in outcomes],
+            _once([outcome.code for outcome in outcomes]),
             _or_none([outcome.reason for outcome in outcomes]),
             _or_none([outcome.reference for outcome in outcomes]),
             _or_none([None if row is None else row.sealed_reply for row in closed]),
-            [_kind_of(row) for row in rows],
+            _once([_kind_of(row) for row in rows]),
             *_capacity_of(rows),
         )
+
+
+def _once(column: list[Column]) -> list[Column]:
+    """One value that stands for all, where they are equal."""
+    return column[:1] if column.count(column[0]) == len(column) else column
 
 
 def _or_none(column: list[Column]) -> list[Column] | None:
