@@ -9,6 +9,7 @@ from waypost.delivery.model import Claimed, Closed, Consequence, End, Ended, Hel
 from waypost.delivery.pause_book import Stop
 from waypost.delivery.ports import ComposedForInbox, Withheld
 from waypost.kernel.backoff import Random, delay
+from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vocabulary import Category
 from waypost.suppression.model import SuppressionReason
 
@@ -95,22 +96,22 @@ def _reason_of(outcome: Outcome) -> str:
 
 
 def stop_at_gate(held: Held, verdict: Skip | Defer) -> Settlement:
-    note = Note(
-        event="withheld" if isinstance(verdict, Skip) else "deferred",
-        reason=verdict.reason.value if isinstance(verdict, Skip) else verdict.rule,
-        detail={"rule": verdict.rule, **verdict.fact},
-    )
     if isinstance(verdict, Defer):
+        note = Note(event="deferred", reason=verdict.rule, detail=_deferral(verdict))
         return Returned(held=held, due=verdict.until, claims=held.claims, note=note)
+    note = Note(event="withheld", reason=verdict.reason.value, detail={"rule": verdict.rule, **verdict.fact})
     state = State.EXPIRED if verdict.reason is SkipReason.EXPIRED else State.SUPPRESSED
     return Ended(held=held, end=End(state=state, reason=verdict.reason.value), note=note)
 
 
 def put_off(held: Held, verdict: Defer) -> Returned:
     """No sender account has room for it now. It comes again when one has, or when its time is over."""
-    detail = {"rule": verdict.rule, "until": verdict.until.isoformat(), **verdict.fact}
-    note = Note(event="deferred", reason=verdict.rule, detail=detail, once_a_day=True)
+    note = Note(event="deferred", reason=verdict.rule, detail=_deferral(verdict), once_a_day=True)
     return Returned(held=held, due=min(verdict.until, held.expires_at), claims=held.claims, note=note)
+
+
+def _deferral(verdict: Defer) -> dict[str, JsonValue]:
+    return {"rule": verdict.rule, "until": verdict.until.isoformat(), **verdict.fact}
 
 
 def deliver_to_inbox(composed: ComposedForInbox) -> Closed:

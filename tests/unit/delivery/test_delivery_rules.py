@@ -158,6 +158,8 @@ def test_the_gates_verdict_becomes_a_settlement() -> None:
     assert expired.end.state is State.EXPIRED
     until = NOW + timedelta(hours=8)
     deferred = stop_at_gate(held(claims=1), Defer(until=until, rule="quiet_hours"))
+    assert deferred.note is not None
+    assert deferred.note.detail == {"rule": "quiet_hours", "until": until.isoformat()}
     assert isinstance(deferred, Returned)
     assert (deferred.due, deferred.claims) == (until, 1)
 
