@@ -6,7 +6,7 @@ list, the fact it rests on in a few words, and what it must know in `GateFacts`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from waypost.delivery.gate_model import (
@@ -188,6 +188,10 @@ def _rate_limit(asked: Question) -> Objection | None:
     return Defer(until=min(full.until, asked.expires_at), rule="rate_limit", fact=dict(fact))
 
 
+def _tell_expiry(asked: Question) -> str:
+    return f"expires {asked.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
 def _tell_suppression(asked: Question) -> str:
     if asked.facts.suppressions:
         return asked.facts.suppressions[0].value
@@ -253,7 +257,11 @@ def _on(on: bool) -> str:  # noqa: FBT001 — a word for a switch
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(name="tenant", objects=_tenant, tell=lambda asked: "active" if asked.facts.tenant_active else "not active"),
-    Rule(name="expiry", objects=_expiry, tell=lambda asked: f"expires {asked.expires_at.isoformat()}"),
+    Rule(
+        name="expiry",
+        objects=_expiry,
+        tell=lambda asked: f"expires {asked.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+    ),
     Rule(name="recipient", objects=_recipient, tell=lambda asked: "erased" if asked.facts.erased else "known"),
     Rule(name="address", objects=_address, tell=lambda asked: asked.facts.address_status or "none"),
     Rule(name="suppression", objects=_suppression, tell=_tell_suppression),
