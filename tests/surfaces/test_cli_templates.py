@@ -11,6 +11,7 @@ import pytest
 from waypost.api.app import create_app
 from waypost.cli.template_folder import Entry, entry_of, read_folder, write_entry
 from waypost.cli.template_sync import differences, look, push
+from waypost.cli.template_sync import pull as pull_one
 from waypost.client import Client
 from waypost.kernel.errors import Refused
 
@@ -92,6 +93,33 @@ async def test_what_differs_becomes_a_draft_and_then_what_is_sent(client: Client
     assert await push_all(client, tmp_path, publish=True) == [("published", "1.1.0")]
     assert [one.state async for one in client.templates.versions("welcome")] == ["active", "archived"]
     assert await pull(client, tmp_path)
+
+
+async def test_a_newer_draft_is_told_when_pulling_and_never_a_dead_end(client: Client, tmp_path: Path) -> None:
+    await publish(client)
+    await client.templates.create("empty", category="transactional")
+    await client.templates.add_version("welcome", {"en": {"subject": "Next", "body": "Next words"}})
+
+    async def pull_all(*, drafts: bool = False) -> dict[str, tuple[str, str | None, str | None]]:
+        found = [one async for one in client.templates.list(owner="tenant")]
+        steps = [await pull_one(client, tmp_path, each, owner="tenant", drafts=drafts) for each in found]
+        return {step.key: (step.action, step.version, step.message) for step in steps}
+
+    first = await pull_all()
+    assert first["empty"] == ("unchanged", None, "has no versions")
+    assert first["welcome"] == ("pulled", "1.0.0", "1.1.0 is a newer draft: --drafts pulls it")
+    assert (await pull_all())["welcome"][0] == "unchanged", "a second pull touches nothing"
+    [entry] = read_folder(tmp_path)
+    assert differences(entry, await look(client, "welcome", "email")) == "", "as pushing it would change nothing"
+    assert await push_all(client, tmp_path) == [("unchanged", "1.0.0")]
+    (tmp_path / "welcome/email/en.html").write_text("Mine")
+    [entry] = read_folder(tmp_path)
+    assert "-Next" not in differences(entry, await look(client, "welcome", "email")), "told against where it began"
+    step = await push(client, entry, owner="tenant", publish=False, force=False)
+    assert (step.action, "pull --drafts first" in (step.message or "")) == ("conflict", True)
+    assert (await pull_all(drafts=True))["welcome"] == ("pulled", "1.1.0", None)
+    (tmp_path / "welcome/email/en.html").write_text("Mine")
+    assert await push_all(client, tmp_path) == [("drafted", "1.2.0")]
 
 
 async def test_a_conflict_is_told_and_nothing_is_overwritten(client: Client, tmp_path: Path) -> None:

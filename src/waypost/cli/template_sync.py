@@ -3,11 +3,12 @@
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from waypost.cli.template_folder import Entry, entry_of
+from waypost.cli.template_folder import Entry, entry_of, write_entry
 from waypost.client import ApiError, Client
 from waypost.client.answers import Template, TemplateVersion
 
@@ -64,6 +65,22 @@ async def look(client: Client, key: str, channel: str, *, owner: str = "tenant")
     return There(template=template, active=active, newest=newest)
 
 
+async def pull(client: Client, folder: Path, template: Template, *, owner: str, drafts: bool) -> Step:
+    there = await look(client, template.key, template.channel, owner=owner)
+    version = there and (there.newest if drafts else there.active or there.newest)
+    about = Step(key=template.key, channel=template.channel, action=UNCHANGED)
+    if there is None or version is None:
+        return msgspec.structs.replace(about, message="has no versions")
+    newest = there.newest
+    changed = write_entry(folder, entry_of(template, version))
+    return msgspec.structs.replace(
+        about,
+        action="pulled" if changed else UNCHANGED,
+        version=version.semver,
+        message=f"{newest.semver} is a newer draft: --drafts pulls it" if newest and newest != version else None,
+    )
+
+
 async def push(client: Client, entry: Entry, *, owner: str, publish: bool, force: bool) -> Step:
     try:
         return await _push(client, entry, await look(client, entry.key, entry.channel, owner=owner), publish, force)
@@ -82,12 +99,13 @@ async def _push(client: Client, entry: Entry, there: There | None, publish: bool
     elif _about(entry) != _about(entry_of_template(there.template)):
         await client.templates.change(entry.key, _about(entry), channel=entry.channel)
         action = "changed"
-    newest, active = (there.newest, there.active) if there else (None, None)
-    same = next((one for one in (active, newest) if there and one and _same(entry, there.template, one)), None)
+    newest = there.newest if there else None
+    same = _same_there(entry, there)
     if same is None:
         if newest is not None and newest.semver != entry.version and not force:
             began = entry.version or "none"
-            message = f"The server has {newest.semver}, this folder began with {began}: pull first, or use --force."
+            first = "pull --drafts" if newest.state == "draft" else "pull"
+            message = f"The server has {newest.semver}, this folder began with {began}: {first} first, or use --force."
             return _step(entry, "conflict", version=newest.semver, message=message)
         same = await client.templates.add_version(entry.key, channel=entry.channel, **entry.written)
         action = "drafted"
@@ -100,7 +118,7 @@ async def _push(client: Client, entry: Entry, there: There | None, publish: bool
 
 def differences(entry: Entry, there: There | None) -> str:
     """What pushing would change, as a patch; empty where nothing would."""
-    version = there.newest if there else None
+    version = _same_there(entry, there) or _begun_with(entry, there)
     old = _flat(entry_of(there.template, version).written) if there and version else {}
     old |= {f"/{name}": value for name, value in _about(entry_of_template(there.template)).items()} if there else {}
     new = _flat(entry.written) | {f"/{name}": value for name, value in _about(entry).items()}
@@ -126,6 +144,19 @@ def entry_of_template(template: Template) -> Entry:
 
 def _about(entry: Entry) -> dict[str, Any]:
     return {name: getattr(entry, name) for name in _ABOUT}
+
+
+def _same_there(entry: Entry, there: There | None) -> TemplateVersion | None:
+    """The version that reads as the folder does: pushing it would change nothing."""
+    found = (there.active, there.newest) if there else ()
+    return next((one for one in found if there and one and _same(entry, there.template, one)), None)
+
+
+def _begun_with(entry: Entry, there: There | None) -> TemplateVersion | None:
+    """The version that the folder was pulled from, where it is still there; else the newest."""
+    if there is None:
+        return None
+    return next((one for one in (there.active, there.newest) if one and one.semver == entry.version), there.newest)
 
 
 def _same(entry: Entry, template: Template, version: TemplateVersion) -> bool:

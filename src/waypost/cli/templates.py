@@ -11,7 +11,7 @@ from waypost.cli.options import settable
 from waypost.settings import Settings
 
 if TYPE_CHECKING:
-    from waypost.cli.template_sync import UNCHANGED, Step
+    from waypost.cli.template_sync import Step
     from waypost.client import Client
 
 app = typer.Typer(help="Keep a folder of files and the server's templates alike.", no_args_is_help=True)
@@ -37,21 +37,12 @@ def pull(
     """Write what the server has into the folder."""
 
     async def run(client: "Client", tell: Callable[["Step"], None]) -> None:
-        from waypost.cli.template_folder import entry_of, write_entry
-        from waypost.cli.template_sync import Step, look
+        from waypost.cli.template_sync import pull as pull_one
 
         owner = "platform" if platform else "tenant"
         async for template in client.templates.list(owner=owner, page_size=100):
-            if key and template.key not in key:
-                continue
-            there = await look(client, template.key, template.channel, owner=owner)
-            version = there and (there.newest if drafts else there.active or there.newest)
-            if version is None:
-                tell(Step(key=template.key, channel=template.channel, action=UNCHANGED, message="has no versions"))
-                continue
-            changed = write_entry(folder, entry_of(template, version))
-            action = "pulled" if changed else UNCHANGED
-            tell(Step(key=template.key, channel=template.channel, action=action, version=version.semver))
+            if not key or template.key in key:
+                tell(await pull_one(client, folder, template, owner=owner, drafts=drafts))
 
     _run(settings, run, platform=platform, as_json=as_json, empty="There are no templates.")
 

@@ -257,11 +257,7 @@ def _on(on: bool) -> str:  # noqa: FBT001 — a word for a switch
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(name="tenant", objects=_tenant, tell=lambda asked: "active" if asked.facts.tenant_active else "not active"),
-    Rule(
-        name="expiry",
-        objects=_expiry,
-        tell=lambda asked: f"expires {asked.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
-    ),
+    Rule(name="expiry", objects=_expiry, tell=_tell_expiry),
     Rule(name="recipient", objects=_recipient, tell=lambda asked: "erased" if asked.facts.erased else "known"),
     Rule(name="address", objects=_address, tell=lambda asked: asked.facts.address_status or "none"),
     Rule(name="suppression", objects=_suppression, tell=_tell_suppression),
