@@ -19,8 +19,8 @@ async def _until(look: Any) -> Any:
     raise AssertionError("it did not happen in time")
 
 
-async def _messages(web: httpx.AsyncClient) -> list[Any]:
-    answer = await web.get(f"{FEED}/messages")
+async def _messages(web: httpx.AsyncClient, feed: str = FEED) -> list[Any]:
+    answer = await web.get(f"{feed}/messages")
     return answer.json()["items"] if answer.status_code == 200 else []
 
 
@@ -49,6 +49,14 @@ async def test_a_notification_lands_in_the_inbox_and_on_the_screen(up: Any, shel
             assert told["notification_id"] == sent.id
             assert [one["id"] for one in await _messages(web)] == [told["id"]]
             assert (await web.get(f"{FEED}/counts")).json()["unread"] == 1
+            elsewhere = {"subject": "Look out", "json": {"body": "Order {{ number }}", "inbox": "{{ inbox }}"}}
+            variables = {"number": 7, "inbox": "orders"}
+            await client.notifications.send(
+                Message(to={"id": "inbox-ada"}, channel="inapp", content=elsewhere, variables=variables)
+            )
+            [message] = await _until(lambda: _messages(web, "/v1/me/inboxes/orders"))
+            assert (message["title"], message["body"]) == ("Look out", "Order 7")
+            assert len(await _messages(web)) == 1
         found = await _until(lambda: _ended(client, sent.id))
         assert found == "dispatched"
     assert "All counters are right." in shell("counters", "verify").stdout

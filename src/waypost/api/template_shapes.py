@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Final, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from waypost.api.endpoint import Call
@@ -42,16 +43,31 @@ class ContentShape(Shape):
     text: str | None = None
     mjml: str | None = None
     markdown: str | None = None
+    json: (
+        Annotated[
+            JsonMap,
+            Meta(
+                description="Instead, for an inbox: `body`, `cta_url`, `actions`, `data`, `sender` and `inbox`, the one"
+                " it goes to.",
+                examples=[{"body": "Order {{ order }} is paid.", "inbox": "orders"}],
+            ),
+        ]
+        | None
+    ) = None
     preheader: Annotated[str, Meta(description="What mail programs show beside the subject.")] | None = None
     profile: Annotated[Profile, Meta(description="The template language.")] = Profile.JINJA
 
     def content(self) -> Content | InlineSource:
-        if self.mjml is None and self.markdown is None and (self.html is None or not self.preheader):
+        is_plain = self.mjml is None and self.markdown is None and self.json is None
+        if is_plain and (self.html is None or not self.preheader):
             return Content(subject=self.subject, html=self.html, text=self.text, profile=self.profile)
-        bodies = {"html": self.html, "mjml": self.mjml, "markdown": self.markdown}
+        written = None if self.json is None else msgspec.json.encode(self.json).decode()
+        bodies = {"html": self.html, "mjml": self.mjml, "markdown": self.markdown, "json": written}
         given = [name for name, body in bodies.items() if body is not None]
         if len(given) > 1:
-            raise refuse(f"/content/{given[1]}", "one_body", "Give one of `html`, `mjml` and `markdown`.")
+            raise refuse(f"/content/{given[1]}", "one_body", "Give one of `html`, `mjml`, `markdown` and `json`.")
+        if self.json is not None and self.text is not None:
+            raise refuse("/content/text", "one_body", "Give `text` or `json`.")
         source = LocaleSource(
             subject=self.subject,
             preheader=self.preheader,

@@ -151,6 +151,7 @@ class InboxCopy:
     """A message on its way into a person's inbox; the content is sealed under their key."""
 
     recipient_id: UUID
+    inbox: str
     topic: str
     content: bytes = field(repr=False)
 

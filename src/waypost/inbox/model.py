@@ -13,7 +13,9 @@ from waypost.kernel.ids import moment_of
 from waypost.kernel.jsontypes import JsonValue
 
 DEFAULT_INBOX: Final = "main"
-"""Where notifications of the channel `inapp` go."""
+"""Where notifications of the channel `inapp` go that name no other."""
+MOST_MADE: Final = 100
+"""So many inboxes a tenant may have before notifications make no more: a wrong variable must not make a million."""
 NO_TOPIC: Final = ""
 """How a message without a topic is stored. Callers see null."""
 ALWAYS: Final = -1

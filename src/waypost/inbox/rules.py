@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from waypost.inbox.model import (
     ALWAYS,
+    DEFAULT_INBOX,
     Act,
     Action,
     Audience,
@@ -47,7 +48,7 @@ _URL: Final = re.compile(r"(?:https?://[^/\s<>\"'\\]+|/(?![/\\]))[^\s<>\"'\\]*\Z
 _ORIGIN: Final = re.compile(r"https?://[a-z0-9.\-\[\]:]{1,253}\Z")
 _ACTION_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}\Z")
 _TAG: Final = re.compile(r"</?[A-Za-z!?][^<>]*>")
-_OPENING: Final = re.compile(r"<(?=[A-Za-z!?/])")
+_OPENING: Final = re.compile(r"<+(?=[A-Za-z!?/])")
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _PEELS: Final = 8
 _UNREADABLE: Final = re.compile(r"<(script|style)\b[^<>]*>", re.IGNORECASE)
@@ -238,6 +239,12 @@ def content_from_road(title: str, rendered: Mapping[str, JsonValue]) -> PostCont
         data=data if isinstance(data, dict) and len(msgspec.json.encode(data)) <= DATA_BYTES else {},
         sender=sender or None,
     )
+
+
+def inbox_from_road(rendered: Mapping[str, JsonValue]) -> str:
+    """Which inbox a rendered notification asks for; what cannot be one's name is none."""
+    named = _text(rendered.get("inbox"))
+    return named if named is not None and _KEY.match(named) else DEFAULT_INBOX
 
 
 def _actions_from_road(actions: list[JsonValue]) -> Iterator[Action]:

@@ -6,7 +6,7 @@ from typing import cast
 import msgspec
 
 from waypost.delivery.model import Claimed, InboxCopy
-from waypost.inbox.rules import content_from_road
+from waypost.inbox.rules import content_from_road, inbox_from_road
 from waypost.inbox.sealing import seal_copy
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.vault import DataKey
@@ -15,16 +15,18 @@ from waypost.templates.ports import RenderedParts
 
 def inbox_copy(claimed: Claimed, parts: RenderedParts, key: DataKey) -> InboxCopy:
     """Sealed under the reader's own key."""
-    content = content_from_road(parts.subject, _said(parts))
+    said = _said(parts)
+    content = content_from_road(parts.subject, said)
     return InboxCopy(
         recipient_id=claimed.recipient_id,
+        inbox=inbox_from_road(said),
         topic=claimed.topic or "",
         content=seal_copy(claimed.tenant_id, key, claimed.id, content),
     )
 
 
 def _said(parts: RenderedParts) -> Mapping[str, JsonValue]:
-    """`{"body", "cta_url", "actions", "data", "sender"}` of a JSON content; of any other, its text."""
+    """`{"body", "cta_url", "actions", "data", "sender", "inbox"}` of a JSON content; of any other, its text."""
     if parts.json is None:
         return {"body": parts.text}
     try:

@@ -95,6 +95,8 @@ def check_inline(content: Content, channel: Channel, pointer: str) -> None:
         raise refuse(f"{pointer}/subject", "required", "An email needs a subject.")
     if channel is not Channel.EMAIL and content.html is not None:
         raise refuse(f"{pointer}/html", "unknown_field", "Only an email has `html`.")
+    if channel is Channel.EMAIL and content.json is not None:
+        raise refuse(f"{pointer}/json", "unknown_field", "An email is written as html, mjml, markdown or text.")
 
 
 def spell_locales(written: Mapping[str, LocaleSource], pointer: str) -> dict[str, LocaleSource]:

@@ -1,10 +1,11 @@
 """What a post may say, how long it stays, and what an act makes of the facts."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from waypost.inbox.changes import Cursor, read_cursor
@@ -15,6 +16,7 @@ from waypost.inbox.rules import (
     clean_content,
     content_from_road,
     expiry,
+    inbox_from_road,
     is_link,
     next_id,
     plain_text,
@@ -27,6 +29,8 @@ from waypost.kernel.ids import mint_at
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 
+@example("<<?")
+@example("<<script></scripta")
 @given(st.text(alphabet="<>/ab script!?=\"'", max_size=200))
 def test_plain_text_opens_no_tag(text: str) -> None:
     found = plain_text(text)
@@ -153,3 +157,11 @@ def test_a_cursor_is_read_as_it_was_written() -> None:
 )
 def test_scripts_and_styles_go_with_their_words(text: str, left: str) -> None:
     assert plain_text(text) == left
+
+
+@pytest.mark.parametrize(
+    ("said", "inbox"),
+    [({"inbox": "billing"}, "billing"), ({}, "main"), ({"inbox": 7}, "main"), ({"inbox": "No such name"}, "main")],
+)
+def test_a_notification_names_its_inbox_and_goes_to_the_main_one_otherwise(said: Any, inbox: str) -> None:
+    assert inbox_from_road(said) == inbox

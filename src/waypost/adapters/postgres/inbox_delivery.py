@@ -1,6 +1,7 @@
 """Notifications of the channel `inapp`, put into inboxes by the transaction that settles them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from waypost.adapters.postgres.inbox_posts import deliver
 from waypost.adapters.postgres.queries import load
 from waypost.delivery.model import InboxCopy
 from waypost.inbox.bell import GatheringBell
-from waypost.inbox.model import DEFAULT_INBOX, InboxSettings
+from waypost.inbox.model import DEFAULT_INBOX, MOST_MADE, InboxSettings
 from waypost.inbox.ports import Copy
 from waypost.inbox.rules import expiry
 from waypost.kernel.clock import Clock
@@ -34,19 +35,24 @@ class PgInboxDelivery:
     ) -> Sequence[tuple[str, UUID, UUID]]:
         """Says of which tenants in which inboxes whose feed has changed, for `announce` once all of it is committed."""
         now = self._clock.now()
-        inbox_id, ttl, chosen = await self._inbox(connection, tenant_id)
-        written = [
-            Copy(
-                recipient_id=copy.recipient_id,
-                post_id=notification_id,
-                topic=copy.topic,
-                content=copy.content,
-                expires_at=expiry(now, own=None, topic=copy.topic, inbox=ttl, settings=chosen),
+        boxes = await self._inboxes(connection, tenant_id, {copy.inbox for _, copy in copies})
+        written: dict[UUID, list[Copy]] = {box.id: [] for box in boxes.values()}
+        for notification_id, copy in copies:
+            # An inbox that was not made, because there are too many: what cannot go there is seen in the default one.
+            box = boxes.get(copy.inbox) or boxes[DEFAULT_INBOX]
+            written[box.id].append(
+                Copy(
+                    recipient_id=copy.recipient_id,
+                    post_id=notification_id,
+                    topic=copy.topic,
+                    content=copy.content,
+                    expires_at=expiry(now, own=None, topic=copy.topic, inbox=box.ttl, settings=box.chosen),
+                )
             )
-            for notification_id, copy in copies
-        ]
-        await deliver(connection, tenant_id, inbox_id, written, notifications=True)
-        return [(tenant_id, inbox_id, copy.recipient_id) for copy in written]
+        for inbox_id, rows in written.items():
+            if rows:
+                await deliver(connection, tenant_id, inbox_id, rows, notifications=True)
+        return [(tenant_id, inbox_id, copy.recipient_id) for inbox_id, rows in written.items() for copy in rows]
 
     def announce(self, places: Sequence[tuple[str, UUID, UUID]]) -> None:
         people: dict[tuple[str, UUID], set[UUID]] = {}
@@ -55,13 +61,33 @@ class PgInboxDelivery:
         for (tenant_id, inbox_id), recipients in people.items():
             self._bell.owe_people(tenant_id, inbox_id, sorted(recipients))
 
-    async def _inbox(self, connection: Connection, tenant_id: str) -> tuple[UUID, dict[str, str], InboxSettings]:
-        row = await connection.fetchrow(_SQL["inbox"], tenant_id, DEFAULT_INBOX)
-        if row is None:
-            made = (tenant_id, mint(self._clock), DEFAULT_INBOX, _TITLE, self._clock.now())
-            await connection.execute(_SQL["ensure_inbox"], *made)
-            row = await connection.fetchrow(_SQL["inbox"], tenant_id, DEFAULT_INBOX)
-        if row is None:
-            raise LookupError("The inbox was made a moment ago, and inboxes are never removed.")
-        chosen = InboxSettings() if row["tenants_ttl"] is None else InboxSettings(ttl=row["tenants_ttl"])
-        return row["id"], _ttl.decode(row["ttl"]), chosen
+    async def _inboxes(self, connection: Connection, tenant_id: str, keys: set[str]) -> Mapping[str, "_Box"]:
+        """Those named, in the order in which their readers are held; with the default one where any is missing."""
+        found = await self._find(connection, tenant_id, keys)
+        if missing := keys - found.keys():
+            made = sorted(missing | {DEFAULT_INBOX})
+            titles = [_TITLE if key == DEFAULT_INBOX else key for key in made]
+            ids, now = [mint(self._clock) for _ in made], self._clock.now()
+            await connection.execute(
+                _SQL["ensure_inboxes"], tenant_id, ids, made, titles, now, DEFAULT_INBOX, MOST_MADE
+            )
+            found = await self._find(connection, tenant_id, keys | {DEFAULT_INBOX})
+        return found
+
+    async def _find(self, connection: Connection, tenant_id: str, keys: set[str]) -> dict[str, "_Box"]:
+        rows = await connection.fetch(_SQL["inboxes"], tenant_id, sorted(keys))
+        return {
+            row["key"]: _Box(
+                id=row["id"],
+                ttl=_ttl.decode(row["ttl"]),
+                chosen=InboxSettings() if row["tenants_ttl"] is None else InboxSettings(ttl=row["tenants_ttl"]),
+            )
+            for row in rows
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Box:
+    id: UUID
+    ttl: Mapping[str, str]
+    chosen: InboxSettings
