@@ -8,7 +8,6 @@ sealed as a whole begins with the generation of its key, which is 1. Written by 
 """
 
 from typing import Final
-from uuid import UUID
 
 import msgspec
 
@@ -18,28 +17,29 @@ _LENGTH_END: Final = 19
 
 
 class SharedPayload(msgspec.Struct, frozen=True, gc=False):
-    inputs: UUID
+    inputs: bytes
+    """The id of the shared ones, as bytes: asked for with every message."""
     address: bytes
     attributes: bytes
     """Empty where the recipient had none."""
 
     def written(self) -> bytes:
         length = len(self.address).to_bytes(2, "big")
-        return b"".join((bytes((_BY_REFERENCE,)), self.inputs.bytes, length, self.address, self.attributes))
+        return b"".join((bytes((_BY_REFERENCE,)), self.inputs, length, self.address, self.attributes))
 
     def __repr__(self) -> str:
-        return f"SharedPayload(inputs={self.inputs!r})"
+        return f"SharedPayload(inputs={self.inputs.hex()})"
 
 
 def is_shared(payload: bytes) -> bool:
     return len(payload) >= _LENGTH_END and payload[0] == _BY_REFERENCE
 
 
-def inputs_of(payload: bytes) -> UUID:
-    return UUID(bytes=payload[1:_ID_END])
+def inputs_of(payload: bytes) -> bytes:
+    """The id of the shared ones. Of a payload that `is_shared`, as below."""
+    return payload[1:_ID_END]
 
 
 def read_shared(payload: bytes) -> SharedPayload:
-    """Of a payload that `is_shared`."""
     address_end = _LENGTH_END + int.from_bytes(payload[_ID_END:_LENGTH_END], "big")
-    return SharedPayload(inputs_of(payload), payload[_LENGTH_END:address_end], payload[address_end:])
+    return SharedPayload(payload[1:_ID_END], payload[_LENGTH_END:address_end], payload[address_end:])

@@ -190,7 +190,7 @@ class FanOut:
             if not can_be_shared(wording.mentioned) or not isinstance(leg.judge(kind.facts, now), Allow):
                 continue
             inputs = SharedInputs(
-                mentioned=tuple(sorted(wording.mentioned)),
+                mentioned=wording.mentioned,
                 variables=dict(command.variables),
                 tenant={"id": tx.tenant_id, "name": version.house.name} if version.house else None,
                 sender=command.sender,

@@ -29,8 +29,8 @@ _KEYS: Final = "shared_inputs"
 class SharedInputs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What messages have in common that differ only in whom they are for. Nothing in it is a recipient's own."""
 
-    mentioned: tuple[str, ...]
-    """What the content reads, sorted."""
+    mentioned: frozenset[str]
+    """What the content reads."""
     variables: dict[str, JsonValue] = {}
     tenant: dict[str, JsonValue] | None = None
     sender: str | None = None
@@ -44,9 +44,7 @@ class SharedInputs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         reader = Reader(id="", locale=None, timezone=None, attributes=attributes)
         return Payload(
             address=address,
-            context=build_context(
-                frozenset(self.mentioned), variables=self.variables, reader=reader, tenant=self.tenant
-            ),
+            context=build_context(self.mentioned, variables=self.variables, reader=reader, tenant=self.tenant),
             sender=self.sender,
             reply_to=self.reply_to,
             headers=self.headers,
@@ -85,8 +83,9 @@ class Sealed(Protocol):
     def payload(self) -> bytes: ...
 
 
-Shared: TypeAlias = Mapping[tuple[str, UUID], SharedInputs]
-"""By tenant and id."""
+Name: TypeAlias = tuple[str, bytes]
+"""Of shared inputs: the tenant, and the bytes of their id."""
+Shared: TypeAlias = Mapping[Name, SharedInputs]
 NOTHING_SHARED: Final[Shared] = {}
 _read_payload: Final = msgspec.msgpack.Decoder(Payload).decode
 _read_envelope: Final = msgspec.msgpack.Decoder(Envelope).decode
@@ -129,7 +128,7 @@ def _address(key: DataKey, tenant_id: str, one: Sealed, sealed: bytes) -> str:
     return key.open(sealed, place("address", tenant_id, one.address_id)).decode()
 
 
-def _found(shared: Shared, tenant_id: str, inputs_id: UUID) -> SharedInputs:
+def _found(shared: Shared, tenant_id: str, inputs_id: bytes) -> SharedInputs:
     found = shared.get((tenant_id, inputs_id))
     if found is None:
         raise SealBroken("What this message has in common with others is not there.")
@@ -151,7 +150,7 @@ class InputsBook:
         self._store = store
         self._keyring = keyring
         self._clock = clock
-        self._kept: OrderedDict[tuple[str, UUID], tuple[SharedInputs, int]] = OrderedDict()
+        self._kept: OrderedDict[Name, tuple[SharedInputs, int]] = OrderedDict()
         self._size = 0
 
     async def keep(self, tx: Transaction, inputs: Sequence[SharedInputs]) -> Sequence[UUID]:
@@ -178,7 +177,7 @@ class InputsBook:
         wanted = {(tenant_id, inputs_of(payload)) for tenant_id, payload in rows if is_shared(payload)}
         if not wanted:
             return NOTHING_SHARED
-        found: dict[tuple[str, UUID], SharedInputs] = {}
+        found: dict[Name, SharedInputs] = {}
         for tenant_id in {tenant_id for tenant_id, _ in wanted}:
             own = {one for one in wanted if one[0] == tenant_id}
             if own <= self._kept.keys():
@@ -188,23 +187,24 @@ class InputsBook:
                 found.update(await self._read(tx, own))
         return found
 
-    async def _read(self, tx: Transaction, wanted: Iterable[tuple[str, UUID]]) -> Shared:
-        found: dict[tuple[str, UUID], SharedInputs] = {}
+    async def _read(self, tx: Transaction, wanted: Iterable[Name]) -> Shared:
+        found: dict[Name, SharedInputs] = {}
         missing: list[UUID] = []
         for one in wanted:
             if (kept := self._kept.get(one)) is not None:
                 found[one] = kept[0]
                 self._kept.move_to_end(one)
             else:
-                missing.append(one[1])
+                missing.append(UUID(bytes=one[1]))
         if missing:
             key = await self._keyring.of(tx)
             for inputs_id, sealed in (await self._store.sealed(tx, missing)).items():
                 plain = key.open(sealed, place(_KEYS, tx.tenant_id, inputs_id))
-                found[tx.tenant_id, inputs_id] = self._remember((tx.tenant_id, inputs_id), plain)
+                name = (tx.tenant_id, inputs_id.bytes)
+                found[name] = self._remember(name, plain)
         return found
 
-    def _remember(self, name: tuple[str, UUID], plain: bytes) -> SharedInputs:
+    def _remember(self, name: Name, plain: bytes) -> SharedInputs:
         inputs = _read_inputs(plain)
         self._kept[name] = (inputs, len(plain))
         self._size += len(plain)

@@ -114,7 +114,9 @@ begin
            p.quiet_start, p.quiet_end, p.state
     from people p where not p.known;
 
-    perform wake_lane(p_channel, p_priority, greatest(p_send_at, v_now));
+    if cardinality(p_kinds) > 0 then
+        perform wake_lane(p_channel, p_priority, greatest(p_send_at, v_now));
+    end if;
 end
 $$;
 
