@@ -36,9 +36,11 @@ def is_json(content_type: str | None, media_type: str = "application/json") -> b
     return essence.strip().lower() == media_type and charset in {"", "charset=utf-8", 'charset="utf-8"'}
 
 
-def read_body(body: bytes, shape: type[Shape]) -> Shape:
-    """The body as `shape`. Every refusal names the field by JSON pointer."""
-    return read_plain(read_object(body), shape)
+def read_body(body: bytes, shape: type[Shape], *, everyday: bool = False) -> Shape:
+    """The body as `shape`. Every refusal names the field by JSON pointer.
+
+    `everyday`: it is part of what `is_everyday` said yes to."""
+    return read_plain(read_object(body, everyday=everyday), shape)
 
 
 def read_plain(plain: dict[str, Any], shape: type[Shape]) -> Shape:
@@ -56,20 +58,20 @@ def read_parameters(parameters: dict[str, str], shape: type[Shape]) -> Shape:
         raise shape_refusal(str(refusal), parameters, shape, strict=False) from None
 
 
-def read_object(body: bytes) -> dict[str, Any]:
-    plain = _read_plainly(body)
+def is_everyday(text: bytes) -> bool:
+    """Without an escape no string can hold NUL or a surrogate, without 19 digits in a row no integer is too large."""
+    return b"\\u" not in text and _NINETEEN_DIGITS not in text.translate(_DIGITS_AS_ZEROS)
+
+
+def read_object(body: bytes, *, everyday: bool = False) -> dict[str, Any]:
+    plain = _read_plainly(body, everyday=everyday)
     return _read_warily(body) if plain is None else plain
 
 
-def _read_plainly(body: bytes) -> dict[str, Any] | None:
-    """The object, where nothing in it needs a closer look. Without an escape no string can hold NUL or a surrogate,
-    without 64 openers nothing can be too deep, without 19 digits in a row no integer too large; and where a key comes
-    twice, it is written again with fewer colons."""
-    if (
-        b"\\u" in body
-        or body.count(b"{") + body.count(b"[") > DEEPEST
-        or _NINETEEN_DIGITS in body.translate(_DIGITS_AS_ZEROS)
-    ):
+def _read_plainly(body: bytes, *, everyday: bool = False) -> dict[str, Any] | None:
+    """The object, where nothing in it needs a closer look: it is everyday; without 64 openers nothing can be too deep;
+    and where a key comes twice, it is written again with fewer colons."""
+    if body.count(b"{") + body.count(b"[") > DEEPEST or not (everyday or is_everyday(body)):
         return None
     try:
         plain: object = msgspec.json.decode(body)

@@ -206,13 +206,14 @@ class ContentView(Shape):
 def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitCommand:
     if body.channel is not None and body.channels is not None:
         raise refuse("/channels", "channel_or_channels", "Give either `channel` or `channels`, not both.")
+    is_list = isinstance(body.to, list)
     to_list = _list_of(body.to)
     members = [] if to_list is not None else body.to if isinstance(body.to, list) else [body.to]
     content = body.content.content() if body.content else None
     return SubmitCommand(
         to_list=to_list,
         to=tuple([_target(member) for member in members]),
-        to_is_list=isinstance(body.to, list),
+        to_is_list=is_list,
         actor=body.actor,
         channels=tuple([CHANNELS[word] for word in body.channels or [body.channel or "email"]]),
         routing=_ROUTINGS[body.routing],
@@ -231,7 +232,7 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         cc=tuple(body.cc),
         bcc=tuple(body.bcc),
         headers=tuple(body.headers.items()),
-        attachments=new_files(body.attachments, "/attachments"),
+        attachments=new_files(body.attachments, "/attachments") if body.attachments else (),
         metadata=body.metadata,
         tracking=tracking_of(body.tracking),
         once=Once.of_call(idempotency_key),

@@ -1,15 +1,17 @@
 """One notification of a call, before it is stored: its inputs frozen and sealed, and what the gate said."""
 
 from datetime import datetime
+from functools import lru_cache
+from typing import Final
 from uuid import UUID
 
 import msgspec
 
-from waypost.delivery.gate import Defer, GateFacts, Skip, Verdict, decide
+from waypost.delivery.gate import Defer, GateFacts, MessageKind, Skip, Verdict, decide
 from waypost.delivery.model import State
 from waypost.kernel.attachments import FileRef
 from waypost.kernel.ids import mint_at
-from waypost.kernel.jsontypes import JsonObject
+from waypost.kernel.jsontypes import JsonObject, JsonValue
 from waypost.kernel.tracking import Tracking
 from waypost.kernel.vault import place
 from waypost.kernel.vocabulary import Category, Channel, Priority
@@ -21,6 +23,13 @@ from waypost.templates.model import Sendable, Wording
 from waypost.templates.rules import wording_for
 from waypost.tracking.rules import noticed
 
+# Named once: to ask an enumeration for a member takes as long as to make a small struct.
+_EMAIL: Final = Channel.EMAIL
+_encode: Final = msgspec.msgpack.Encoder().encode
+_SCHEDULED: Final = State.SCHEDULED
+_QUEUED: Final = State.QUEUED
+_SUPPRESSED: Final = State.SUPPRESSED
+
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What will be sent, before it is known to whom."""
@@ -29,6 +38,10 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     category: Category
     secret_names: frozenset[str]
     topic: str | None = None
+
+    @property
+    def kind(self) -> MessageKind:
+        return _kind_of(self.category, self.topic)
 
     def words_for(self, tenant_id: str, person: Resolved, command: SubmitCommand) -> "Words":
         """In the person's own language, or the nearest that there is."""
@@ -44,6 +57,11 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             tenant={"id": tenant_id, "name": house.name} if house else None,
         )
         return Words(locale=locale, wording=wording, context=context)
+
+
+@lru_cache(maxsize=1_000)
+def _kind_of(category: Category, topic: str | None) -> MessageKind:
+    return MessageKind(category, topic)
 
 
 class Words(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -102,12 +120,12 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def accepted(self, now: datetime) -> AcceptedNotification:
         row = self.row
-        waits = row.status is State.QUEUED and row.send_at > now
+        waits = row.status is _QUEUED and row.send_at > now
         return AcceptedNotification(
             id=row.id,
             recipient_id=self.person.external_id,
             channel=row.channel,
-            status=State.SCHEDULED if waits else row.status,
+            status=_SCHEDULED if waits else row.status,
             reason=row.reason,
         )
 
@@ -126,7 +144,7 @@ def draft(
 ) -> Draft:
     notification_id, chosen = mint_at(now), leg.chosen
     context = words.context
-    secrets = {name: context.pop(name) for name in chosen.secret_names if name in context}
+    secrets = _secrets_of(chosen, context) if chosen.secret_names else None
     payload = Payload(
         address=person.address.text if person.address else "",
         context=context,
@@ -137,8 +155,9 @@ def draft(
         headers=command.headers,
         metadata=command.metadata,
         tracks=tracks,
-        files=files if leg.channel is Channel.EMAIL else (),
+        files=files if leg.channel is _EMAIL else (),
     )
+    stopped = isinstance(verdict, Skip)
     row = NotificationRow(
         id=notification_id,
         request_id=request_id,
@@ -148,8 +167,8 @@ def draft(
         category=chosen.category,
         topic=chosen.topic,
         priority=command.priority,
-        status=State.SUPPRESSED if isinstance(verdict, Skip) else State.QUEUED,
-        reason=verdict.reason.value if isinstance(verdict, Skip) else None,
+        status=_SUPPRESSED if stopped else _QUEUED,
+        reason=verdict.reason.value if stopped else None,
         gate=verdict.code,
         version_id=chosen.version.id,
         locale=words.locale,
@@ -161,5 +180,10 @@ def draft(
     return Draft(person=person, row=row, verdict=verdict)
 
 
+def _secrets_of(chosen: Chosen, context: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Taken out of what a message reads, to be sealed apart."""
+    return {name: context.pop(name) for name in chosen.secret_names if name in context}
+
+
 def _seal(person: Resolved, column: str, tenant_id: str, notification_id: UUID, value: object) -> bytes:
-    return person.key.seal(msgspec.msgpack.encode(value), place(column, tenant_id, notification_id))
+    return person.key.seal(_encode(value), place(column, tenant_id, notification_id))

@@ -27,6 +27,9 @@ LIFETIME: Final[Mapping[Category, timedelta]] = {
 USUAL_LIFETIME: Final = timedelta(days=7)
 
 
+_UNTIL_SEEN: Final = Routing.UNTIL_SEEN
+
+
 class Timing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     send_at: datetime
     expires_at: datetime
@@ -75,7 +78,7 @@ def _check_channels(command: SubmitCommand) -> Iterable[FieldError]:
         yield FieldError(pointer="/channels", code="required", message="Name at least one channel.")
     if len(command.channels) > 1 and len(set(command.channels)) < len(command.channels):
         yield FieldError(pointer="/channels", code="duplicate", message="Name each channel once.")
-    if command.routing is Routing.UNTIL_SEEN:
+    if command.routing is _UNTIL_SEEN:
         if len(command.channels) < 2:
             message = "Name at least two channels to go through."
             yield FieldError(pointer="/channels", code="required", message=message)

@@ -22,15 +22,17 @@ def runs(calls: Iterable[Each]) -> Iterator[list[Each]]:
     run: list[Each] = []
     said: dict[object, RecipientFields] = {}
     for call in calls:
-        news = {
-            target.id or (target.fields.email, target.fields.phone): target.fields
+        news = [
+            (target.id or (target.fields.email, target.fields.phone), target.fields)
             for target in call.command.to
             if target.fields != _SAYS_NOTHING
-        }
-        if any(said.get(who, fields) != fields for who, fields in news.items()):
-            yield run
-            run, said = [], {}
+        ]
+        for who, fields in news:
+            if who in said and said[who] != fields:
+                yield run
+                run, said = [], {}
+                break
         run.append(call)
-        said |= news
+        said.update(news)
     if run:
         yield run

@@ -6,9 +6,10 @@ Every step works on the whole batch. Each call is accepted or refused on its own
 import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
-from waypost.delivery.gate import GateFacts, MessageKind, Skip, Verdict
+from waypost.delivery.gate import GateFacts, Skip, Verdict
 from waypost.delivery.ports import DeliveryStore
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Refused, Unavailable
@@ -29,6 +30,10 @@ from waypost.notifications.rules import check_command
 from waypost.recipients.lists import ListKeys
 from waypost.recipients.party import Party
 from waypost.recipients.resolve import Plan, Resolver
+
+# Named once: to ask an enumeration for a member takes as long as to make a small struct.
+_ALL: Final = Routing.ALL
+_UNTIL_SEEN: Final = Routing.UNTIL_SEEN
 
 
 class Submit:
@@ -116,7 +121,7 @@ class Submit:
             await self._attacher.keep(tx, going(intents), files)
             await self._keeper.keep(tx, going(intents), now)
             for intent in intents:
-                if intent.command.routing is Routing.UNTIL_SEEN:
+                if intent.command.routing is _UNTIL_SEEN:
                     await self._escalation.begin(tx, intent.command, _first_steps(intent))
             answers = [_answer_of(intent) for intent in intents]
             accepted = [answer for answer in answers if isinstance(answer, Accepted)]
@@ -163,7 +168,7 @@ class Submit:
         for channel in {leg.channel for leg, _ in asked}:
             places = [place for place, (leg, _) in enumerate(asked) if leg.channel is channel]
             people = [(asked[place][1].recipient_id, asked[place][1].address_id) for place in places]
-            kinds = [MessageKind(asked[place][0].chosen.category, asked[place][0].chosen.topic) for place in places]
+            kinds = [asked[place][0].chosen.kind for place in places]
             facts = await self._delivery.gate_facts(tx, channel, people, kinds)
             for place, fact in zip(places, facts, strict=True):
                 leg = asked[place][0]
@@ -225,9 +230,9 @@ def _draft(
 
 
 def _chosen_legs(routing: Routing, judged: Sequence[Verdict]) -> Sequence[int]:
-    if routing is Routing.ALL:
+    if routing is _ALL:
         return range(len(judged))
-    if routing is Routing.UNTIL_SEEN:
+    if routing is _UNTIL_SEEN:
         return [0]
     return [next((place for place, verdict in enumerate(judged) if not isinstance(verdict, Skip)), 0)]
 

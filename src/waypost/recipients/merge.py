@@ -89,6 +89,7 @@ def _merge_address(
         _drop(result, on_channel)
         return
     hashed = tenant_key.hash_address(channel.word, address.text)
+    result.person.told[channel] = address.text
     if on_channel and on_channel[0].hash == hashed:
         return
     now = clock.now()

@@ -66,6 +66,8 @@ class CheckedFields(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     locale: str | UnsetType | None = UNSET
     timezone: str | UnsetType | None = UNSET
     attributes: JsonObject | UnsetType | None = UNSET
+    attributes_json: bytes | None = None
+    """The same as it is stored, where they can be told at a glance to be sound."""
     addresses: Mapping[Channel, Address | None] = {}
     tags: tuple[str, ...] | None = None
     """Sorted, each once; None says nothing about them."""
@@ -131,6 +133,8 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     attributes: JsonObject
     addresses: tuple[StoredAddress, ...] = ()
     """All that are not revoked, the newest given first."""
+    told: dict[Channel, str] = {}
+    """The newest given of a channel, where a caller has just said it: then it need not be opened."""
 
     def address_on(self, channel: Channel) -> StoredAddress | None:
         for address in self.addresses:

@@ -9,7 +9,7 @@ from waypost.kernel.errors import FieldError
 from waypost.kernel.vault import TenantKey
 from waypost.kernel.vocabulary import Channel
 from waypost.recipients.model import PHONE, CheckedFields, Target
-from waypost.recipients.rules import check_external_id, check_fields, is_minted
+from waypost.recipients.rules import check_external_id, check_fields, is_external_id, is_minted
 
 Spot: TypeAlias = tuple[Channel, str]
 """An address, by its channel and hash."""
@@ -47,7 +47,7 @@ def read_party(party: Party, key: TenantKey) -> ReadParty:
     for position, target in enumerate(party.targets):
         pointer = f"{party.pointer}/{position}" if party.is_list else party.pointer
         said, faults = check_fields(target.fields, pointer)
-        if target.id is not None:
+        if target.id is not None and not is_external_id(target.id):
             faults += check_external_id(target.id, pointer if target.must_exist else f"{pointer}/id")
         anchor = next(iter(spots_of(said, key)), None) if target.id is None and not faults else None
         if target.id is None and anchor is None and not faults:

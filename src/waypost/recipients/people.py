@@ -108,7 +108,8 @@ class People:
                 # One saying was looked at when it was read.
                 return Planned(mention=mention, known=None, merge=merged)
         else:
-            person = _open_person(tx.tenant_id, key, known.row, known.addresses)
+            said = mention.sayings[0] if mention.sayings else None
+            person = _open_person(tx.tenant_id, key, known.row, known.addresses, said)
             merged = merge(tx.tenant_id, person, mention.sayings, key, self._clock)
         return Planned(mention=mention, known=known, merge=merged, faults=_overgrown(mention, merged))
 
@@ -216,15 +217,28 @@ def mint_external_id(clock: Clock) -> str:
     return show("rcp", mint(clock))
 
 
-def _open_person(tenant_id: str, key: TenantKey, row: StoredRecipient, addresses: tuple[StoredAddress, ...]) -> Person:
+def _open_person(
+    tenant_id: str,
+    key: TenantKey,
+    row: StoredRecipient,
+    addresses: tuple[StoredAddress, ...],
+    said: CheckedFields | None = None,
+) -> Person:
+    """`said`: what the caller says first. Mostly it is what is known, and then it need not be read again."""
     if row.data_key is None:
         raise ValueError("An erased recipient cannot be opened.")
     data_key = key.unwrap(row.data_key, place("data_key", tenant_id, row.id))
     attributes: JsonObject = {}
     if row.attributes is not None:
         plain = data_key.open(row.attributes, place("attributes", tenant_id, row.id))
-        attributes = cast("JsonObject", msgspec.json.decode(plain))
+        attributes = _known_already(said, plain) or cast("JsonObject", msgspec.json.decode(plain))
     return Person(row=row, key=data_key, wrapped_key=row.data_key, attributes=attributes, addresses=addresses)
+
+
+def _known_already(said: CheckedFields | None, plain: bytes) -> JsonObject | None:
+    if said is None or said.attributes_json != plain or not isinstance(said.attributes, dict):
+        return None
+    return None if None in said.attributes.values() else said.attributes
 
 
 def _unusable(mention: Mention, known: Known | None) -> FieldError | None:

@@ -133,11 +133,13 @@ class Resolver:
         given = _given_with_an_id(everyone, key)
         known = await self._look_up(tx, everyone, given)
         names = {asked: one.row.external_id for one in known for asked in one.asked}
-        whose = _Owners(known, given, names, self._clock)
+        any_anchor = any(member.anchor is not None for member in everyone)
+        whose = _Owners(known, given, names, self._clock, any_anchor=any_anchor)
         mentions: dict[str, Mention] = {}
         for number, said in enumerate(members):
             meant = [(member, whose.names_of(member)) for member in said]
-            if ambiguous := [_ambiguous(member) for member, found in meant if len(found) > 1]:
+            ambiguous = [_ambiguous(member) for member, found in meant if len(found) > 1] if any_anchor else ()
+            if ambiguous:
                 plan.refusals[number] = refusal_of(ambiguous)
             first: dict[str, Member] = {}
             for member, found in meant if not ambiguous else ():
@@ -159,6 +161,8 @@ class Resolver:
         ids = sorted({member.id for member in members if member.id is not None})
         spots = sorted({member.anchor for member in members if member.anchor is not None})
         known = list(await self._people.look_up(tx, ids, spots))
+        if not spots:
+            return known
         owned = {spot for one in known for spot in _spots_owned(one)}
         strangers = [spot for spot in spots if spot not in owned and spot not in given]
         if strangers:
@@ -172,14 +176,20 @@ class _Owners:
     """Who is meant by an address. People with an id of their own come before anonymous ones, who are nothing else."""
 
     def __init__(
-        self, known: Iterable[Known], given: Mapping[Spot, Sequence[str]], names: Mapping[str, str], clock: Clock
+        self,
+        known: Iterable[Known],
+        given: Mapping[Spot, Sequence[str]],
+        names: Mapping[str, str],
+        clock: Clock,
+        *,
+        any_anchor: bool,
     ) -> None:
         self._names = names
         self._given = given
         self._clock = clock
         self._owners: dict[Spot, list[Known]] = {}
         self._minted: dict[Spot, str] = {}
-        for one in known:
+        for one in known if any_anchor else ():
             for spot in _spots_owned(one):
                 self._owners.setdefault(spot, []).append(one)
 
@@ -255,11 +265,14 @@ def _spots_owned(one: Known) -> Iterable[Spot]:
 
 
 def _resolved(tenant_id: str, person: Person, position: int, channel: Channel) -> Resolved:
-    stored = person.address_on(_KEPT_UNDER.get(channel, channel))
+    kept_under = _KEPT_UNDER.get(channel, channel)
+    stored = person.address_on(kept_under)
     address = None
     if stored is not None:
-        plain = person.key.open(stored.ciphertext, place("address", tenant_id, stored.id))
-        address = Address(channel, plain.decode())
+        text = person.told.get(kept_under)
+        if text is None:
+            text = person.key.open(stored.ciphertext, place("address", tenant_id, stored.id)).decode()
+        address = Address(channel, text)
     return Resolved(
         recipient_id=person.row.id,
         external_id=person.row.external_id,

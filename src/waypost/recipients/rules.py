@@ -29,12 +29,17 @@ LONGEST_TAG: Final = 64
 
 _EXTERNAL_ID: Final = re.compile(r"[A-Za-z0-9._:@|+=~-]{1,128}\Z")
 _LIST_KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}\Z")
+_encode: Final = msgspec.json.Encoder().encode
 _NESTING: Final = (dict, list)
 _BETWEEN_TAGS: Final = frozenset(",;|")
 
 
+def is_external_id(text: str) -> bool:
+    return _EXTERNAL_ID.match(text) is not None
+
+
 def check_external_id(text: str, pointer: str) -> Iterator[FieldError]:
-    if not _EXTERNAL_ID.match(text):
+    if not is_external_id(text):
         message = "An id has 1 to 128 letters, digits or characters of `._:@|+=~-`."
         yield FieldError(pointer=pointer, code="invalid_id", message=message)
 
@@ -60,8 +65,11 @@ def check_fields(fields: RecipientFields, pointer: str) -> tuple[CheckedFields, 
     if isinstance(fields.timezone, str) and fields.timezone not in _timezones():
         message = "Write a time zone of the IANA database such as `Europe/Vienna`."
         errors.append(FieldError(pointer=f"{pointer}/timezone", code="invalid_timezone", message=message))
+    attributes_json: bytes | None = None
     if isinstance(fields.attributes, dict):
-        errors.extend(check_attributes(fields.attributes, f"{pointer}/attributes"))
+        attributes_json = _written_if_sound(fields.attributes)
+        if attributes_json is None:
+            errors.extend(check_attributes(fields.attributes, f"{pointer}/attributes"))
     tags: tuple[str, ...] | None = None
     if not isinstance(fields.tags, UnsetType):
         tags, faults = check_tags(fields.tags or (), f"{pointer}/tags")
@@ -72,12 +80,15 @@ def check_fields(fields: RecipientFields, pointer: str) -> tuple[CheckedFields, 
         locale=locale,
         timezone=fields.timezone,
         attributes=fields.attributes,
+        attributes_json=attributes_json,
         addresses=addresses,
     )
     return checked, errors
 
 
 def check_attributes(attributes: JsonObject, pointer: str) -> Iterator[FieldError]:
+    if _written_if_sound(attributes) is not None:
+        return
     if len(attributes) > MOST_ATTRIBUTES:
         message = f"A recipient has at most {MOST_ATTRIBUTES} attributes."
         yield FieldError(pointer=pointer, code="too_many", message=message)
@@ -85,8 +96,6 @@ def check_attributes(attributes: JsonObject, pointer: str) -> Iterator[FieldErro
     if attributes and ("" in attributes or max(map(len, attributes)) > LONGEST_ATTRIBUTE_NAME):
         message = f"The name of an attribute has 1 to {LONGEST_ATTRIBUTE_NAME} characters."
         yield FieldError(pointer=pointer, code="invalid_name", message=message)
-        return
-    if _is_sound(attributes):
         return
     fault = _fault_within(attributes, DEEPEST_ATTRIBUTE)
     if fault is not None:
@@ -125,7 +134,7 @@ def _is_tag(tag: str) -> bool:
 
 def merge_attributes(current: JsonObject, given: JsonObject | UnsetType | None) -> JsonObject:
     """An absent key keeps, None removes, anything else replaces."""
-    if isinstance(given, UnsetType):
+    if isinstance(given, UnsetType) or given is current:
         return current
     if given is None:
         return {}
@@ -153,18 +162,22 @@ def _timezones() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
-def _is_sound(attributes: JsonObject) -> bool:
+def _written_if_sound(attributes: JsonObject) -> bytes | None:
     """Told from how they are written, as it can be of nearly all: NUL is written as an escape, half a character cannot
     be written, and so few openers cannot nest too deeply."""
+    if len(attributes) > MOST_ATTRIBUTES or not attributes or "" in attributes:
+        return None
     try:
-        written = msgspec.json.encode(attributes)
+        written = _encode(attributes)
     except (ValueError, OverflowError, RecursionError):
-        return False
-    return (
+        return None
+    is_sound = (
         len(written) <= ATTRIBUTE_BYTES
+        and (len(written) <= LONGEST_ATTRIBUTE_NAME or max(map(len, attributes)) <= LONGEST_ATTRIBUTE_NAME)
         and b"\\u0000" not in written
         and written.count(b"{") + written.count(b"[") <= DEEPEST_ATTRIBUTE
     )
+    return written if is_sound else None
 
 
 def _fault_within(value: JsonValue, depth: int) -> tuple[str, str] | None:

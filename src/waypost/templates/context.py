@@ -36,11 +36,16 @@ def build_context(
     if reader is not None:
         attributes = reader.attributes
         context = {name: attributes[name] for name in mentioned if name in attributes}
-        if about := _recipient(reader, mentioned):
+        if _mentions_recipient(frozenset(mentioned)) and (about := _recipient(reader, mentioned)):
             context["recipient"] = about
     if tenant is not None and (house := _members("tenant", tenant, mentioned)):
         context["tenant"] = house
-    return {**context, **variables, **{name: INERT for name in LINKS if name in mentioned}}
+    if variables:
+        context.update(variables)
+    for name in LINKS:
+        if name in mentioned:
+            context[name] = INERT
+    return context
 
 
 def speaks(mentioned: AbstractSet[str]) -> bool:
@@ -58,8 +63,6 @@ def spoken(context: JsonObject) -> tuple[str | None, str | None]:
 
 
 def _recipient(reader: Reader, mentioned: AbstractSet[str]) -> dict[str, JsonValue]:
-    if not _mentions_recipient(frozenset(mentioned)):
-        return {}
     own = {name: value for name in _OF_THE_RECIPIENT if (value := getattr(reader, name)) is not None}
     everything: JsonObject = {**reader.attributes, **own}
     about = _members("recipient", everything, mentioned)

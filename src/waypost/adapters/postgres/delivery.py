@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
 import msgspec
 
 from waypost.adapters.postgres.connection import Record
-from waypost.adapters.postgres.gate_rows import facts_of
+from waypost.adapters.postgres.gate_rows import spread_facts_of
 from waypost.adapters.postgres.outbox import append_news
 from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import PgTransaction, connection_of
@@ -23,6 +23,8 @@ from waypost.kernel.work import Transaction
 from waypost.outbox.model import News, OutboxKind
 
 _SQL: Final = load("delivery")
+_MARKETING: Final = Category.MARKETING
+Value = TypeVar("Value")
 _detail = msgspec.json.Decoder(dict[str, JsonValue])
 
 
@@ -67,11 +69,11 @@ class PgDelivery:
             channel,
             [recipient for recipient, _ in people],
             [address for _, address in people],
-            [kind.topic for kind in kinds],
-            [kind.category is Category.MARKETING for kind in kinds],
+            _once([kind.topic for kind in kinds]),
+            _once([kind.category is _MARKETING for kind in kinds]),
             channel.word,
         )
-        return facts_of(rows, channel)
+        return spread_facts_of(rows, channel, len(people))
 
     async def current_address(self, tx: Transaction, recipient_id: UUID, channel: Channel) -> UUID | None:
         return await connection_of(tx).fetchval(_SQL["current_address"], tx.tenant_id, recipient_id, channel)
@@ -120,6 +122,11 @@ class PgDelivery:
     async def attempts(self, tx: Transaction, notification_id: UUID) -> Sequence[AttemptView]:
         rows = await connection_of(tx).fetch(_SQL["attempts"], tx.tenant_id, notification_id)
         return [_attempt(row) for row in rows]
+
+
+def _once(column: list[Value]) -> list[Value]:
+    """One element where all are the same."""
+    return column[:1] if column.count(column[0]) == len(column) else column
 
 
 def _state(row: Record) -> StateView:

@@ -5,11 +5,11 @@ select waypost.enqueue($1, $2, $3, $4, $5, $6, $7)
 
 -- name: gate_facts
 -- tenant: row
--- All that the gate asks about many people, in one statement and in the order of the question. Each is looked up by its
--- key, laterally, whatever the statistics say; the last word about consent only where it is needed.
-select (select t.status = 'active' from tenants t where t.id = $1) as tenant_active,
-       (select (t.settings -> 'preferences')::text from tenants t where t.id = $1) as policy,
-       r.id is null or r.erased_at is not null as erased,
+-- All that the gate asks about many people, in one statement. Each is looked up by its key, laterally, whatever the
+-- statistics say; the last word about consent only where it is needed. Most people are alike to the gate: those of whom
+-- the same is true are one row, with their places in the question. Topic and consent may be asked for all at once.
+with told as (
+select r.id is null or r.erased_at is not null as erased,
        r.timezone,
        a.status as address_status,
        array(select s.reason || '/' || s.topic || '/' || array_to_string(s.spared, ',') from suppressions s
@@ -24,9 +24,14 @@ select (select t.status = 'active' from tenants t where t.id = $1) as tenant_act
            select c.state from consents c
            where c.tenant_id = $1 and c.recipient_id = asked.recipient_id and c.channel = $2
              and (c.topic = '' or c.topic = asked.topic)
-           order by c.n desc limit 1) end as consent
-from unnest($3::uuid[], $4::uuid[], $5::text[], $6::boolean[]) with ordinality
-     as asked (recipient_id, address_id, topic, wants_consent, place)
+           order by c.n desc limit 1) end as consent,
+       asked.place
+from (select u.recipient_id, u.address_id,
+             case when cardinality($5::text[]) = 1 then ($5::text[])[1] else u.topic end as topic,
+             case when cardinality($6::boolean[]) = 1 then ($6::boolean[])[1] else u.wants_consent end as wants_consent,
+             u.place
+      from unnest($3::uuid[], $4::uuid[], $5::text[], $6::boolean[]) with ordinality
+           as u (recipient_id, address_id, topic, wants_consent, place)) asked
 left join lateral (
     select r.id, r.erased_at, r.timezone from recipients r
     where r.tenant_id = $1 and r.id = asked.recipient_id limit 1) r on true
@@ -37,7 +42,15 @@ left join lateral (
     select p.channels, p.quiet_start, p.quiet_end from recipient_preferences p
     where p.tenant_id = $1 and p.recipient_id = asked.recipient_id limit 1) p on true
 left join topics t on t.tenant_id = $1 and t.key = asked.topic
-order by asked.place
+)
+select (select t.status = 'active' from tenants t where t.id = $1) as tenant_active,
+       (select (t.settings -> 'preferences')::text from tenants t where t.id = $1) as policy,
+       told.erased, told.timezone, told.address_status, told.suppressions, told.platform,
+       told.topic, told.mandatory, told.on_by_default, told.choice, told.quiet_start, told.quiet_end, told.consent,
+       array_agg(told.place::int4) as places
+from told
+group by told.erased, told.timezone, told.address_status, told.suppressions, told.platform,
+         told.topic, told.mandatory, told.on_by_default, told.choice, told.quiet_start, told.quiet_end, told.consent
 
 -- name: current_address
 -- tenant: row

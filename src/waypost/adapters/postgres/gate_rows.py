@@ -19,6 +19,15 @@ def facts_of(rows: Sequence[Record], channel: Channel) -> list[GateFacts]:
     return [_facts(row, channel, policy) for row in rows]
 
 
+def spread_facts_of(rows: Sequence[Record], channel: Channel, asked: int) -> list[GateFacts]:
+    """In the order of the question; a row tells of everyone whose place it names, counted from 1."""
+    facts = facts_of(rows, channel)
+    if len(facts) == 1:
+        return facts * asked
+    told = {place: fact for fact, row in zip(facts, rows, strict=True) for place in row["places"]}
+    return [told[place] for place in range(1, asked + 1)]
+
+
 def _facts(row: Record, channel: Channel, policy: Policy) -> GateFacts:
     suppressions: tuple[SuppressionReason, ...] = ()
     opt_outs: tuple[OptOut, ...] = ()
