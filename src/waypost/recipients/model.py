@@ -124,6 +124,12 @@ class Known(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The ids by which they were asked for."""
 
 
+class LookedUp(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    known: Sequence[Known]
+    has_erased: bool
+    """Whether anybody of this tenant was ever erased: then an id that nobody has may be taken all the same."""
+
+
 class Person(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A recipient with the data key open."""
 

@@ -27,8 +27,6 @@ from waypost.recipients.ports import AddressStore, RecipientStore
 from waypost.recipients.rules import check_attributes
 
 MOST_ERRORS: Final = 100
-_MANY: Final = 1_000
-"""Strangers for whom it is worth asking first whether anybody was ever erased."""
 
 
 class Mention(msgspec.Struct, gc=False):
@@ -74,15 +72,14 @@ class People:
         self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]] = ()
     ) -> Sequence[Known]:
         """Everyone who is meant, and a tombstone for each id that stays taken by someone who was erased."""
-        known = await self._recipients.look_up(tx, ids, spots)
-        found = {asked for one in known for asked in one.asked}
-        strangers = [name for name in ids if name not in found]
-        if len(strangers) > _MANY and not await self._recipients.has_erased(tx):
-            strangers.clear()
+        found = await self._recipients.look_up(tx, ids, spots)
+        if not found.has_erased:
+            return found.known
+        known = {asked for one in found.known for asked in one.asked}
         key = await self._keyring.of(tx)
-        hashes = {erased_hash(key, name): name for name in strangers}
+        hashes = {erased_hash(key, name): name for name in ids if name not in known}
         gone = await self._recipients.erased_among(tx, list(hashes)) if hashes else ()
-        return [*known, *(_tombstone(hashes[hashed], self._clock.now()) for hashed in gone)]
+        return [*found.known, *(_tombstone(hashes[hashed], self._clock.now()) for hashed in gone)]
 
     async def bring_in(self, tx: Transaction, mentions: Sequence[Mention]) -> Sequence[Found]:
         """The people mentioned, made or changed as the call says. Refuses the whole call where one cannot be."""

@@ -9,7 +9,7 @@ from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.recipients.model import (
     Erasure,
-    Known,
+    LookedUp,
     Member,
     RecipientList,
     StoredAddress,
@@ -19,9 +19,7 @@ from waypost.recipients.model import (
 
 
 class RecipientStore(Protocol):
-    async def look_up(
-        self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]]
-    ) -> Sequence[Known]:
+    async def look_up(self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]]) -> LookedUp:
         """Who has one of the external ids (erased ones too) or one of the addresses, by channel and hash; in the order
         in which they were made."""
         ...
@@ -45,10 +43,6 @@ class RecipientStore(Protocol):
 
     async def merged_into(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[UUID]:
         """All who became part of these."""
-        ...
-
-    async def has_erased(self, tx: Transaction) -> bool:
-        """Whether anybody of this tenant was ever erased."""
         ...
 
     async def erased_among(self, tx: Transaction, hashes: Sequence[str]) -> frozenset[str]:

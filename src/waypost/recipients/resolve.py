@@ -168,7 +168,8 @@ class Resolver:
         if strangers:
             await self._addresses.hold_newcomers(tx, sorted({hashed for _, hashed in strangers}))
             seen = {one.row.id for one in known}
-            known += [one for one in await self._recipients.look_up(tx, [], strangers) if one.row.id not in seen]
+            again = await self._recipients.look_up(tx, [], strangers)
+            known += [one for one in again.known if one.row.id not in seen]
         return known
 
 

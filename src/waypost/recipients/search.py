@@ -81,8 +81,8 @@ class Search:
         )
         address = read_address(channel, text or "", field)
         hashed = (await self._keyring.of(tx)).hash_address(channel.word, address.text)
-        known = await self._recipients.look_up(tx, (), [(channel, hashed)])
-        return [one.row for one in known if one.row.erased_at is None]
+        found = await self._recipients.look_up(tx, (), [(channel, hashed)])
+        return [one.row for one in found.known if one.row.erased_at is None]
 
 
 def _refuse_several(wanted: RecipientFilter) -> None:

@@ -12,7 +12,7 @@ from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import connection_of
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
-from waypost.recipients.model import AddressStatus, Known, RecipientKind, StoredAddress, StoredRecipient
+from waypost.recipients.model import AddressStatus, Known, LookedUp, RecipientKind, StoredAddress, StoredRecipient
 
 _SQL: Final = load("recipients")
 _BUCKETS: Final = 64
@@ -29,21 +29,20 @@ class PgRecipientStore:
         rows = await connection_of(tx).fetch(_SQL["by_external_ids"], tx.tenant_id, ids)
         return [recipient_of(row) for row in rows]
 
-    async def look_up(
-        self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]]
-    ) -> Sequence[Known]:
+    async def look_up(self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]]) -> LookedUp:
         rows = await connection_of(tx).fetch(
             _SQL["look_up"], tx.tenant_id, ids, [channel.value for channel, _ in spots], [hashed for _, hashed in spots]
         )
-        return [
+        known = [
             Known(
                 row=recipient_of(first),
                 addresses=tuple(_known_address(row) for row in group if row["address_id"] is not None),
                 asked=tuple(first["asked"]),
             )
-            for _, found in groupby(rows, key=lambda row: row["id"])
-            if (group := list(found)) and (first := group[0])
+            for recipient_id, found in groupby(rows, key=lambda row: row["id"])
+            if recipient_id is not None and (group := list(found)) and (first := group[0])
         ]
+        return LookedUp(known=known, has_erased=rows[0]["has_erased"])
 
     async def lock(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[StoredRecipient]:
         rows = await connection_of(tx).fetch(_SQL["lock_recipients"], tx.tenant_id, ids)
@@ -88,9 +87,6 @@ class PgRecipientStore:
 
     async def merged_into(self, tx: Transaction, ids: Sequence[UUID]) -> Sequence[UUID]:
         return [row["id"] for row in await connection_of(tx).fetch(_SQL["merged_into"], tx.tenant_id, ids)]
-
-    async def has_erased(self, tx: Transaction) -> bool:
-        return await connection_of(tx).fetchval(_SQL["any_erased"], tx.tenant_id)
 
     async def erased_among(self, tx: Transaction, hashes: Sequence[str]) -> frozenset[str]:
         rows = await connection_of(tx).fetch(_SQL["erased_among"], tx.tenant_id, hashes)
