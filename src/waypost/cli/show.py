@@ -124,7 +124,11 @@ def _cell(value: object) -> Text:
     if isinstance(value, datetime):
         return Text(value.astimezone().strftime("%Y-%m-%d %H:%M:%S"), style="bright_black")
     if isinstance(value, tuple | list):
-        return Text(", ".join(str(one) for one in value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return Text(", ".join(_cell(one).plain for one in value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     if isinstance(value, dict):
-        return Text(msgspec.json.encode(value).decode())
+        return Text(", ".join(f"{name}: {_cell(inner).plain}" for name, inner in value.items()))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(value, msgspec.Struct):
+        return _cell(msgspec.structs.asdict(value))
+    if isinstance(value, bool):
+        return Text("yes" if value else "no")
     return Text(str(value), style=_COLOURS.get(str(value).strip(), ""))
