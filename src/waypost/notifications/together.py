@@ -25,7 +25,7 @@ from waypost.tenants.model import StoredAnswer
 
 _MOST_TOGETHER: Final = 32
 _MOST_RECIPIENTS: Final = 10
-_PACE_SECONDS: Final = 0.008
+_PACE_SECONDS: Final = 0.005
 """Between one group and the next, where somebody waits: time enough for more to come, too little for anyone to mind."""
 _PATIENCE_SECONDS: Final = 0.015
 """Behind one that is under way. Behind each further one it is twice as long: where the database stands still, calls
