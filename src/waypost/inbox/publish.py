@@ -119,14 +119,14 @@ class Posts:
         """How far each of these posts reached; what is gone meanwhile reached nobody."""
         scope.demand(Permission.INBOX_READ)
         inbox = await self._inbox(tx, inbox_key)
-        found = [await self._posts.reach(tx, inbox.id, post_id) for post_id in post_ids]
-        return [one or Reach(delivered=0, seen=0, read=0) for one in found]
+        found = await self._posts.reach(tx, inbox.id, post_ids)
+        return [found.get(one) or Reach(delivered=0, seen=0, read=0) for one in post_ids]
 
     async def get(self, tx: Transaction, scope: Scope, inbox_key: str, post_id: UUID) -> tuple[Post, Reach]:
         scope.demand(Permission.INBOX_READ)
         inbox = await self._inbox(tx, inbox_key)
         row = await self._posts.find(tx, inbox.id, post_id)
-        reach = await self._posts.reach(tx, inbox.id, post_id)
+        reach = (await self._posts.reach(tx, inbox.id, [post_id])).get(post_id)
         if row is None or reach is None:
             raise unknown_message()
         return _shown(tx.tenant_id, await self._keyring.of(tx), row), reach

@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from waypost.inbox.model import Act, AudienceKind, FeedFilter, PostContent
 from waypost.inbox.ports import Copy, NewPost
@@ -182,3 +182,20 @@ async def test_a_sum_that_is_wrong_is_found(house: Any, admin: Any) -> None:
     assert await house.drift() == []
     await admin.execute("update waypost.inbox_counters set live = live + 1 where run = -1")
     assert [(found.counted, found.there) for found in await house.drift()] == [(2, 1)]
+
+
+async def test_the_reach_of_posts_counts_who_had_joined_by_then(house: Any) -> None:
+    jane = await house.make_person("jane")
+    first = (await house.post()).id
+    await house.clock.advance(1)
+    john = await house.make_person("john", age_days=0)
+    second, own = (await house.post()).id, (await house.post("john")).id
+    async with house.begin() as tx:
+        await house.feed.read_before(tx, jane, "main", second)
+        await house.feed.act(tx, john, "main", Act.SEEN, [second, own])
+    wanted = [second, uuid4(), own, first]
+    async with house.begin() as tx:
+        found = await house.posts.reach(tx, house.scope, "main", wanted)
+    assert [(one.delivered, one.seen, one.read) for one in found] == [(2, 2, 1), (0, 0, 0), (1, 1, 0), (1, 1, 1)]
+    async with house.begin() as tx:
+        assert await house.posts.reach(tx, house.scope, "main", []) == []

@@ -1,6 +1,6 @@
 """Posts, their copies and their audiences in PostgreSQL."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -79,14 +79,20 @@ class PgInboxPosts:
         row = await connection_of(tx).fetchrow(_SQL["posts"], tx.tenant_id, inbox_id, after, post_id, 1)
         return None if row is None else _post(row)
 
-    async def reach(self, tx: Transaction, inbox_id: UUID, post_id: UUID) -> Reach | None:
-        row = await connection_of(tx).fetchrow(_SQL["reach"], tx.tenant_id, inbox_id, post_id, moment_of(post_id))
-        if row is None:
-            return None
-        if row["audience"] != AudienceKind.EVERYONE:
-            return Reach(delivered=row["copies"], seen=row["seen"], read=row["read"])
-        by_watermark: int = row["read_by_watermark"]
-        return Reach(delivered=row["everyone"], seen=row["seen"] + by_watermark, read=row["read"] + by_watermark)
+    async def reach(self, tx: Transaction, inbox_id: UUID, post_ids: Sequence[UUID]) -> Mapping[UUID, Reach]:
+        connection = connection_of(tx)
+        rows = await connection.fetch(_SQL["reach"], tx.tenant_id, inbox_id, list(post_ids))
+        found = {row["id"]: Reach(delivered=row["copies"], seen=row["seen"], read=row["read"]) for row in rows}
+        public = {row["id"]: row["read_by_watermark"] for row in rows if row["audience"] == AudienceKind.EVERYONE}
+        if public:
+            moments = [moment_of(post_id) for post_id in public]
+            everyone = 0
+            for row in await connection.fetch(_SQL["joined"], tx.tenant_id, list(public), moments):
+                post_id, by_watermark = row["post_id"], public[row["post_id"]]
+                everyone += row["joined"]
+                own = found[post_id]
+                found[post_id] = Reach(delivered=everyone, seen=own.seen + by_watermark, read=own.read + by_watermark)
+        return found
 
     async def _redact_copies(
         self, connection: Connection, tenant_id: str, inbox_id: UUID, post_id: UUID, at: datetime

@@ -127,20 +127,14 @@ order by p.id desc limit $5
 
 -- name: reach
 -- tenant: row
--- How many have it, have seen it, have read it. Of a post for everyone: whoever could see it.
-select p.audience, coalesce(i.copies, 0) as copies, coalesce(i.seen, 0) as seen, coalesce(i.read, 0) as read,
+-- How many have these posts, have seen them, have read them; of one for everyone, how many a mark has read it for.
+select p.id, p.audience, coalesce(i.copies, 0) as copies, coalesce(i.seen, 0) as seen, coalesce(i.read, 0) as read,
        case when p.audience = 'everyone' then
            (select count(*) from inbox_members m
             where m.tenant_id = p.tenant_id and m.inbox_id = p.inbox_id and m.read_upto >= p.id and m.visible_from <= p.id
               and not exists (select from inbox_items x where x.tenant_id = m.tenant_id and x.inbox_id = m.inbox_id
                               and x.recipient_id = m.recipient_id and x.post_id = p.id))
-       else 0 end as read_by_watermark,
-       case when p.audience = 'everyone' then
-           (select count(*) from recipients r left join inbox_settings s on s.tenant_id = r.tenant_id
-            where r.tenant_id = p.tenant_id and r.erased_at is null
-              and (s.visible_since = -1
-                   or r.created_at <= $4::timestamptz + make_interval(secs => coalesce(s.visible_since, 0))))
-       else 0 end as everyone
+       else 0 end as read_by_watermark
 from inbox_posts p
 left join lateral (
     select count(*) as copies, count(*) filter (where f.read or x.seen_at is not null) as seen, count(*) filter (where f.read) as read
@@ -151,7 +145,24 @@ left join lateral (
           and case when x.public then w.public_upto else w.own_upto end >= x.post_id) as read) f
     where x.tenant_id = p.tenant_id and x.inbox_id = p.inbox_id and x.post_id = p.id
       and x.post_id > '00000000-0000-0000-0000-000000000000') i on true
-where p.tenant_id = $1 and p.inbox_id = $2 and p.id = $3
+where p.tenant_id = $1 and p.inbox_id = $2 and p.id = any ($3::uuid[])
+
+-- name: joined
+-- tenant: row
+-- Who can see posts for everyone: of each, oldest first, how many have joined in time for it and not for the one before,
+-- so that nobody is counted twice, from an index that holds nothing else.
+select d.post_id, (
+    select count(*) from recipients r
+    where r.tenant_id = $1 and r.erased_at is null and r.created_at > '-infinity' and r.created_at > d.after
+      and r.created_at <= d.until) as joined
+from (
+    select u.post_id, t.until, coalesce(lag(t.until) over (order by t.until, u.post_id), '-infinity') as after
+    from unnest($2::uuid[], $3::timestamptz[]) as u (post_id, posted_at)
+    left join inbox_settings s on s.tenant_id = $1
+    cross join lateral (
+        select case when s.visible_since = -1 then 'infinity'
+               else u.posted_at + make_interval(secs => coalesce(s.visible_since, 0)) end as until) t) d
+order by d.until, d.post_id
 
 -- name: holders_by_external_id
 -- tenant: row

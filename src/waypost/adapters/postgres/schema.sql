@@ -1885,3 +1885,8 @@ create index inbox_items_counted on inbox_items (tenant_id, inbox_id, recipient_
 
 grant update (first_post) on inboxes to waypost_worker;
 grant insert on inbox_counters to waypost_worker;
+
+-- ── 0018 recipients joined ──────────────────────────────────────────────────────────────────────────────────────────
+-- How many people a post for everyone is for.
+
+create index recipients_joined on recipients (tenant_id, created_at) where erased_at is null and created_at > '-infinity';
