@@ -140,3 +140,12 @@ def test_others_can_read_the_document() -> None:
     schema.validate()
     operations = [found.ok() for found in schema.get_all_operations()]
     assert len(operations) == len(ENDPOINTS) + 3
+
+
+@EVERY
+def test_every_list_says_whether_there_is_more(endpoint: Endpoint) -> None:
+    shape = endpoint.answer
+    if endpoint.method != "GET" or not isinstance(shape, type) or not issubclass(shape, msgspec.Struct):
+        return
+    names = {one.name for one in msgspec.structs.fields(shape)}
+    assert "items" not in names or "next" in names

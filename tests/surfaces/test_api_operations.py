@@ -58,6 +58,8 @@ async def test_what_cannot_be_paused_is_named(acme: Any) -> None:
         refused = await acme("POST", "/v1/pauses", body)
         assert refused.status_code == 422
         assert refused.json()["errors"][0]["pointer"] == "/id"
+    refused = await acme("POST", "/v1/pauses", {"scope": "channel", "id": "pigeon", "reason": None})
+    assert "email" in refused.json()["errors"][0]["message"]
 
 
 async def test_a_sender_account_is_paused_by_its_own_id(acme: Any) -> None:
@@ -115,6 +117,11 @@ async def test_alert_targets_from_beginning_to_end(acme: Any, globex: Any) -> No
     assert (await acme("POST", f"{path}/test")).status_code == 409
     await acme.ok("DELETE", path)
     assert (await acme.ok("GET", "/v1/alert-targets"))["items"] == []
+    bare = await acme.ok("POST", "/v1/alert-targets", {"email": "a@example.com", "kinds": None, "description": None})
+    path = f"/v1/alert-targets/{bare['id']}"
+    assert (await acme.ok("PATCH", path, {"description": "night shift"}))["description"] == "night shift"
+    assert (await acme.ok("PATCH", path, {"description": None}))["description"] == ""
+    assert await acme.refused("PATCH", path, {"status": None}) == (422, "wrong_type", ["/status"])
 
 
 async def test_an_alert_target_leads_to_one_public_place(acme: Any) -> None:

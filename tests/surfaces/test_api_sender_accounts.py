@@ -47,7 +47,7 @@ async def test_the_life_of_an_account(acme: Any) -> None:
     assert (paused["status"], paused["status_reason"]) == ("paused", "by_hand")
     resumed = await acme.ok("POST", f"{path}/resume")
     assert (resumed["status"], resumed["status_reason"], resumed["warmup"]["stage"]) == ("warming_up", None, 1)
-    assert await acme.ok("GET", f"{path}/days") == {"items": []}
+    assert await acme.ok("GET", f"{path}/days") == {"items": [], "next": None}
 
     assert (await acme("DELETE", path)).status_code == 204
     assert (await acme.ok("GET", PATH))["items"] == []

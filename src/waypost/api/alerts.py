@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final
 
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType
 
 from waypost.alerts.model import Alert, AlertKind, Target, TargetKind, TargetStatus
 from waypost.alerts.rules import summary
@@ -37,16 +37,16 @@ class AlertView(Shape):
 class NewAlertTarget(Shape):
     email: Annotated[str, Meta(max_length=320, examples=["ops@example.com"])] | None = None
     url: Annotated[str, Meta(description="https, public, without credentials.")] | None = None
-    kinds: Kinds = field(default_factory=list[AlertKind])
-    description: Description = ""
+    kinds: Kinds | None = None
+    description: Description | None = None
 
 
 class AlertTargetChange(Shape):
-    """What is left out stays as it is."""
+    """What is left out stays as it is; null takes the description away."""
 
-    kinds: Kinds | None = None
-    description: Description | None = None
-    status: TargetStatus | None = None
+    kinds: Kinds | UnsetType = UNSET
+    description: Description | UnsetType | None = UNSET
+    status: TargetStatus | UnsetType = UNSET
 
 
 class AlertTargetView(Shape):
@@ -65,6 +65,7 @@ class AlertTargetView(Shape):
 
 class AlertTargets(Shape):
     items: list[AlertTargetView]
+    next: None = None
 
 
 class CreatedTarget(Shape):
@@ -181,7 +182,7 @@ async def create_alert_target(call: Call[NewAlertTarget, NoQuery]) -> CreatedTar
     platform key: who hears of what concerns the whole installation."""
     new = call.body
     made = await call.app.alerts.targets.create(
-        call.tx, call.scope, email=new.email, url=new.url, kinds=new.kinds, description=new.description
+        call.tx, call.scope, email=new.email, url=new.url, kinds=new.kinds or [], description=new.description or ""
     )
     return CreatedTarget(id=ids.show("alt", made.target.id), secret=made.secret)
 
@@ -192,7 +193,7 @@ async def create_alert_target(call: Call[NewAlertTarget, NoQuery]) -> CreatedTar
     Permission.OPERATIONS_READ,
     summary="List alert targets",
     answer=AlertTargets,
-    answer_example={"items": [_TARGET]},
+    answer_example={"items": [_TARGET], "next": None},
 )
 async def list_alert_targets(call: Call[NoBody, NoQuery]) -> AlertTargets:
     """Newest first."""
@@ -230,7 +231,12 @@ async def read_alert_target(call: Call[NoBody, NoQuery]) -> Versioned:
 )
 async def change_alert_target(call: Call[AlertTargetChange, NoQuery]) -> Versioned:
     """What it hears, what it is called, and whether it is told anything at all. For another address, make another."""
-    change = TargetChange(kinds=call.body.kinds, description=call.body.description, status=call.body.status)
+    said = call.body
+    change = TargetChange(
+        kinds=None if said.kinds is UNSET else said.kinds,
+        description=None if said.description is UNSET else said.description or "",
+        status=None if said.status is UNSET else said.status,
+    )
     changed = await call.app.alerts.targets.change(
         call.tx, call.scope, call.id("alt"), change, expected_version=call.expected_version
     )

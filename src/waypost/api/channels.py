@@ -25,6 +25,7 @@ class ChannelView(Shape):
 
 class Channels(Shape):
     items: list[ChannelView]
+    next: None = None
 
 
 @endpoint(
@@ -37,7 +38,8 @@ class Channels(Shape):
         "items": [
             {"channel": "email", "way": "accounts", "sender_accounts": 2, "able": 2},
             {"channel": "inapp", "way": "inbox", "sender_accounts": 0, "able": 0},
-        ]
+        ],
+        "next": None,
     },
 )
 async def list_channels(call: Call[NoBody, NoQuery]) -> Channels:

@@ -119,6 +119,7 @@ class DriftsView(Shape):
     """What is counted wrong: nothing."""
 
     items: list[DriftView]
+    next: None = None
 
 
 class PostWithReachView(PostView):
@@ -308,7 +309,7 @@ async def redact_post(call: Call[NoBody, NoQuery]) -> None:
     Permission.INBOX_READ,
     summary="Count everything again",
     answer=DriftsView,
-    answer_example={"items": []},
+    answer_example={"items": [], "next": None},
 )
 async def verify_counters(call: Call[NoBody, NoQuery]) -> DriftsView:
     """Compares what is counted with the messages themselves, in every inbox and for everyone who has used one."""

@@ -191,6 +191,7 @@ class TimelineStepView(Shape):
 
 class TimelineView(Shape):
     items: list[TimelineStepView]
+    next: None = None
 
 
 class ContentView(Shape):

@@ -141,7 +141,8 @@ async def get_notification(call: Call[NoBody, NoQuery]) -> NotificationDetailVie
     summary="Read every step of a notification",
     answer=TimelineView,
     answer_example={
-        "items": [{"at": "2026-01-15T12:00:00Z", "event": "accepted", "reason": None, "detail": {"channel": "email"}}]
+        "items": [{"at": "2026-01-15T12:00:00Z", "event": "accepted", "reason": None, "detail": {"channel": "email"}}],
+        "next": None,
     },
 )
 async def get_timeline(call: Call[NoBody, NoQuery]) -> TimelineView:

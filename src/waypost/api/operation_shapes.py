@@ -38,7 +38,7 @@ class NewPause(Shape):
         ]
         | None
     ) = None
-    reason: Annotated[str, Meta(description="For people; at most 500 characters.")] = ""
+    reason: Annotated[str, Meta(description="For people; at most 500 characters.")] | None = None
 
 
 class PauseQuery(Shape):
@@ -58,6 +58,7 @@ class PauseView(Shape):
 
 class Pauses(Shape):
     items: list[PauseView]
+    next: None = None
 
 
 def pause_view(tenant_id: str, pause: Pause) -> PauseView:

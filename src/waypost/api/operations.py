@@ -57,7 +57,7 @@ async def create_pause(call: Call[NewPause, NoQuery]) -> PauseView:
     so: the answer is the pause that is there. A platform key may pause a whole tenant by its id."""
     asked = call.body
     pause = await call.app.operations.pauses.pause(
-        call.tx, call.scope, kind=asked.scope, subject=asked.id, reason=asked.reason
+        call.tx, call.scope, kind=asked.scope, subject=asked.id, reason=asked.reason or ""
     )
     return pause_view(asked.id if call.scope.is_platform and asked.id else call.scope.tenant_id, pause)
 
@@ -69,7 +69,7 @@ async def create_pause(call: Call[NewPause, NoQuery]) -> PauseView:
     summary="List pauses",
     query=PauseQuery,
     answer=Pauses,
-    answer_example={"items": [PAUSE_EXAMPLE]},
+    answer_example={"items": [PAUSE_EXAMPLE], "next": None},
 )
 async def list_pauses(call: Call[NoBody, PauseQuery]) -> Pauses:
     """All that are in force, newest first."""

@@ -44,7 +44,7 @@ _TAGS: Final = {"tags": ["beta", "vip"]}
     Permission.RECIPIENTS_READ,
     summary="List a recipient's addresses",
     answer=AddressesView,
-    answer_example={"items": [ADDRESS_EXAMPLE]},
+    answer_example={"items": [ADDRESS_EXAMPLE], "next": None},
 )
 async def list_addresses(call: Call[NoBody, NoQuery]) -> AddressesView:
     """Masked, the newest given first. Of each channel, the current one is used."""

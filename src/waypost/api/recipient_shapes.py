@@ -50,6 +50,7 @@ class RecipientAddressView(Shape):
 
 class AddressesView(Shape):
     items: list[RecipientAddressView]
+    next: None = None
 
 
 class RecipientView(Shape):

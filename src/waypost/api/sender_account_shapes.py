@@ -189,6 +189,7 @@ class DayView(Shape):
 
 class Days(Shape):
     items: list[DayView]
+    next: None = None
 
 
 def fields_of_new(new: NewSenderAccount) -> AccountFields:

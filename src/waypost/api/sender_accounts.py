@@ -189,7 +189,10 @@ async def test_sender_account(call: Call[NoBody, NoQuery]) -> TrialView:
     Permission.SENDERS_READ,
     summary="What a sender account sent, day by day",
     answer=Days,
-    answer_example={"items": [{"day": "2026-01-15", "sent": 1200, "bounced": 3, "errors": 0, "deferred": 14}]},
+    answer_example={
+        "items": [{"day": "2026-01-15", "sent": 1200, "bounced": 3, "errors": 0, "deferred": 14}],
+        "next": None,
+    },
 )
 async def list_sender_account_days(call: Call[NoBody, NoQuery]) -> Days:
     """The last thirty days on which it sent anything, oldest first, in UTC."""

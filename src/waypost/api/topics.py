@@ -46,6 +46,7 @@ class TopicsView(Shape):
     """All of them: a tenant has at most 200."""
 
     items: list[TopicView]
+    next: None = None
 
 
 _BODY: Final[dict[str, object]] = {"title": "Newsletter", "category": "marketing", "default": "opted_out"}
@@ -116,7 +117,7 @@ async def get_topic(call: Call[NoBody, NoQuery]) -> Versioned:
     Permission.TOPICS_READ,
     summary="List topics",
     answer=TopicsView,
-    answer_example={"items": [_TOPIC]},
+    answer_example={"items": [_TOPIC], "next": None},
 )
 async def list_topics(call: Call[NoBody, NoQuery]) -> TopicsView:
     """In the tenant's order."""

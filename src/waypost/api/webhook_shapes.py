@@ -102,6 +102,7 @@ class ReplayView(Shape):
 
 class Replays(Shape):
     items: list[ReplayView]
+    next: None = None
 
 
 ENDPOINT_EXAMPLE: Final = {

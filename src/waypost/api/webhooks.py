@@ -241,7 +241,7 @@ async def replay_webhooks(call: Call[NewReplay, NoQuery]) -> ReplayView:
     Permission.WEBHOOKS_READ,
     summary="List replays of a webhook endpoint",
     answer=Replays,
-    answer_example={"items": [REPLAY_EXAMPLE]},
+    answer_example={"items": [REPLAY_EXAMPLE], "next": None},
 )
 async def list_webhook_replays(call: Call[NoBody, NoQuery]) -> Replays:
     """The last twenty, newest first, with how far they have come."""

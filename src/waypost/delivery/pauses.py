@@ -136,6 +136,14 @@ def _whose(scope: Scope, kind: PauseScope, subject: str | None) -> str:
     return subject
 
 
+_FORMS: Final = {
+    PauseScope.CHANNEL: f"Write one of {', '.join(CHANNELS)}.",
+    PauseScope.CATEGORY: f"Write one of {', '.join(CATEGORIES)}.",
+    PauseScope.ACCOUNT: "Write the id of a sender account, `acc_…`.",
+    PauseScope.BROADCAST: "Write the id of a broadcast, `dbt_…`.",
+}
+
+
 def _stored(tenant_id: str, kind: PauseScope, subject: str | None) -> str:
     if kind is PauseScope.TENANT:
         return ""
@@ -147,4 +155,4 @@ def _stored(tenant_id: str, kind: PauseScope, subject: str | None) -> str:
         return str(int(CATEGORIES[subject]))
     if (prefix := _PREFIXES.get(kind)) is not None and (found := read(prefix, subject)) is not None:
         return found.hex
-    raise refuse("/id", "unknown_id", f"There is no such {kind.value}.")
+    raise refuse("/id", "unknown_id", f"There is no such {kind.value}. {_FORMS[kind]}")
