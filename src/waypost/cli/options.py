@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
@@ -37,7 +38,9 @@ def settable(*groups: str) -> Callable[[Callable[..., None]], Callable[..., None
 
 def _parameter(row: Setting) -> inspect.Parameter:
     panel = "Settings (each also as an environment variable)"
-    text = f"{row.about.sentence} [{row.variable}; default: {row.shown_default}]"
+    # A bracket before a small letter would be taken for markup, and `waypost[otel]` lose its extra.
+    sentence = re.sub(r"\[(?=[a-z])", r"\\[", row.about.sentence)
+    text = f"{sentence} [{row.variable}; default: {row.shown_default}]"
     option = typer.Option(row.option, help=text, show_default=False, rich_help_panel=panel)
     annotation = Annotated[str | None, option]
     return inspect.Parameter(row.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
