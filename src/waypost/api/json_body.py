@@ -19,6 +19,8 @@ from waypost.kernel.errors import FieldError, MalformedRequest, Refused
 Shape = TypeVar("Shape")
 
 DEEPEST: Final = 64
+_decode: Final = msgspec.json.Decoder().decode
+_encode: Final = msgspec.json.Encoder().encode
 _INTEGERS: Final = range(-(2**63), 2**63)
 _LONGEST_INTEGER: Final = 20
 _DIGITS_AS_ZEROS: Final = bytes(48 if chr(code) in "0123456789" else 32 for code in range(256))
@@ -74,8 +76,8 @@ def _read_plainly(body: bytes, *, everyday: bool = False) -> dict[str, Any] | No
     if body.count(b"{") + body.count(b"[") > DEEPEST or not (everyday or is_everyday(body)):
         return None
     try:
-        plain: object = msgspec.json.decode(body)
-        if not isinstance(plain, dict) or msgspec.json.encode(plain).count(b":") != body.count(b":"):
+        plain: object = _decode(body)
+        if not isinstance(plain, dict) or _encode(plain).count(b":") != body.count(b":"):
             return None
     except (ValueError, RecursionError):
         return None

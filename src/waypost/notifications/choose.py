@@ -28,9 +28,13 @@ class ContentChooser:
         self._renderer = renderer
 
     async def choose(self, tx: Transaction, intents: Sequence[Intent], now: datetime) -> None:
-        """Gives each intent its legs. What several calls share is looked up once."""
+        """Gives each intent its legs: one and the same to neighbours that ask for the same. What several calls share is
+        looked up once."""
         desk = _Desk(tx, self._versions, self._topics)
         for intent in intents:
+            if (known := desk.leg_like(intent.command)) is not None:
+                intent.legs = (known,)
+                continue
             try:
                 intent.legs = [
                     await self._leg(desk, intent.command, place, now) for place in range(len(intent.command.channels))
@@ -60,9 +64,6 @@ class ContentChooser:
                     )
 
     async def _leg(self, desk: "_Desk", command: SubmitCommand, place: int, now: datetime) -> Leg:
-        """One and the same leg for neighbours that ask for the same."""
-        if (known := desk.leg_like(command)) is not None:
-            return known
         channel = command.channels[place]
         if command.own_content is not None:
             chosen = await self._inline(desk, command, command.own_content, channel)

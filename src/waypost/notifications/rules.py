@@ -39,9 +39,9 @@ def check_command(command: SubmitCommand, now: datetime) -> None:
     """Refuses, naming every fault at once, what can be judged without looking anything up."""
     errors = [
         *_check_targets(command),
-        *_check_channels(command),
+        *(_check_channels(command) if not _is_plainly_routed(command) else ()),
         *_check_what(command),
-        *_check_times(command, now),
+        *(_check_times(command, now) if command.send_at is not None or command.expires_at is not None else ()),
         *(_check_mailboxes(command) if _names_mailboxes(command) else ()),
         *(check_headers(command.headers, pointer="/headers") if command.headers else ()),
         *(_check_sizes(command) if command.metadata or command.variables else ()),
@@ -71,6 +71,11 @@ def _check_targets(command: SubmitCommand) -> Iterable[FieldError]:
         yield FieldError(
             pointer="/to", code="too_many", message=f"At most {MOST_TARGETS} recipients in one call; split it."
         )
+
+
+def _is_plainly_routed(command: SubmitCommand) -> bool:
+    """As nearly every call is: nothing can be wrong with one channel."""
+    return len(command.channels) == 1 and command.routing is not _UNTIL_SEEN and command.after is None
 
 
 def _check_channels(command: SubmitCommand) -> Iterable[FieldError]:
