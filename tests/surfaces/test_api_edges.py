@@ -107,3 +107,15 @@ async def test_a_recipient_s_call_is_refused_in_a_recipient_s_words(acme: Any, g
     foreign = ada.acting(**{"Waypost-Tenant": globex.tenant})
     assert (await foreign.refused("GET", "/v1/me/inboxes/main/counts"))[:2] == (403, "other_tenant")
     await ada.acting(**{"Waypost-Tenant": acme.tenant}).ok("GET", "/v1/me/inboxes/main/counts")
+
+
+async def test_a_variable_that_would_break_a_header_is_named(acme: Any) -> None:
+    await acme.ok("POST", "/v1/templates", {"key": "hi", "channel": "email", "category": "transactional"})
+    words = {"subject": "Hi {{ name }}", "body": "<p>Hello {{ name }}, for {{ what }}</p>"}
+    await acme.ok("POST", "/v1/templates/hi/email/versions", {"locales": {"en": words}})
+    await acme.ok("POST", "/v1/templates/hi/email/versions/1.0.0/publish")
+    to = {"to": {"email": "ada@example.com"}, "template": "hi"}
+    bad = {"name": "x\r\nBcc: evil@example.com", "what": "tea"}
+    refused = await acme.refused("POST", "/v1/notifications", {**to, "variables": bad})
+    assert refused == (422, "header_refused", ["/variables/name"])
+    await acme.ok("POST", "/v1/notifications", {**to, "variables": {"name": "Ada", "what": "tea\nand cake"}})

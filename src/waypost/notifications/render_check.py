@@ -1,6 +1,10 @@
 """Renders once for everyone at submit, so that a missing variable is refused at the door and not found at dispatch."""
 
+import re
 from collections.abc import Sequence
+from typing import Final
+
+import msgspec
 
 from waypost.kernel.errors import FieldError, Refused, refuse
 from waypost.kernel.work import Transaction
@@ -9,6 +13,8 @@ from waypost.notifications.intent import Intent
 from waypost.notifications.model import SubmitCommand
 from waypost.recipients.model import Resolved
 from waypost.templates.ports import Renderer, RenderFailure, RenderJob
+
+_CONTROL: Final = re.compile(rb"\\[nrtbf]|\\u00[01]")
 
 
 class RenderCheck:
@@ -67,8 +73,17 @@ def _refused(
         message = f"The content reads this; give it here or as an attribute of the recipient{whom}."
         errors = [FieldError(pointer=f"/variables/{name}", code=failure.code, message=message) for name in missing]
         return Refused(detail, code=failure.code, errors=errors)
+    broken = sorted(name for name in bare & command.variables.keys() if _breaks_lines(command.variables[name]))
+    if failure.code == "header_refused" and broken:
+        errors = [FieldError(pointer=f"/variables/{name}", code=failure.code, message=detail) for name in broken]
+        return Refused(detail, code=failure.code, errors=errors)
     place = failure.pointer
     if command.inline is not None and place == "/html":
         place = f"/{command.inline.field}"
     pointer = f"/content{place}" if command.own_content is not None else "/template"
     return refuse(pointer, failure.code, detail)
+
+
+def _breaks_lines(value: object) -> bool:
+    """Does it hold a control character, at any depth? In JSON these are written as escapes."""
+    return _CONTROL.search(msgspec.json.encode(value)) is not None
