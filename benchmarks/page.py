@@ -33,8 +33,9 @@ _HOW = """
   has an idempotency key and carries its content; each fifth person is new.
 - **Bulk**: 10,000 calls in one request to a real API process, until its answer; the reference copies the rows that it
   leaves, indexes included, with no logic.
-- **Import, expansion**: from the first byte or step to the end of the job, sealing included; the reference writes the
-  same rows by COPY, or by `INSERT … SELECT`.
+- **Import, expansion**: from the first byte or step to the end of the job, sealing included (of a batch, of what its
+  messages share: [decision 27](decisions/0027-a-batch-s-messages-hold-their-inputs-by-reference.md)); the reference
+  writes the same rows by COPY, or by `INSERT … SELECT`.
 - **Claim, timers**: two databases that differ only in how much waits, asked in turn.
 - **Gate**: every rule asked about one message to one person, on one core, without reading anything.
 - **Relay**: unread news told to a consumer on this machine, against bare reads of the same rows.

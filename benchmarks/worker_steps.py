@@ -23,9 +23,9 @@ from benchmarks.sample import address_of, attributes_of
 from waypost.adapters.postgres.settlement_rows import SettlementRows
 from waypost.adapters.render import wire
 from waypost.adapters.render.errand import ComposeMail
+from waypost.adapters.render.frames import Frames
 from waypost.adapters.render.limits import RenderLimits
 from waypost.adapters.render.rendition import Rendition
-from waypost.adapters.render.skeleton import Frame
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import MasterKey
 from waypost.adapters.vendors.smtp.envelope import Features, announce
@@ -69,7 +69,7 @@ def worker_steps(rounds: int) -> list[Step]:
         return [rendition.say(job.context, None, None, job.head) for job in work if job.head is not None]
 
     answers = wire.part(compose())[wire.LENGTH_BYTES + 1 :]
-    errand, frames, slots = ComposeMail(), dict[int, Frame](), [0] * _MESSAGES
+    errand, frames, slots = ComposeMail(), Frames(), [0] * _MESSAGES
 
     def read() -> list[bytes]:
         return [each for each in errand.read_part(memoryview(answers), slots, frames) if isinstance(each, bytes)]

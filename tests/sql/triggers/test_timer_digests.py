@@ -28,8 +28,7 @@ async def stays(bureau: Any) -> Any:
 
 
 def booked(tell: Tell, number: int, **data: Any) -> Event:
-    told = replace(tell(1, booking=f"b-{number}", start=START.isoformat(), room=f"r{number}", **data), id=f"e-{number}")
-    return told
+    return replace(tell(1, booking=f"b-{number}", start=START.isoformat(), room=f"r{number}", **data), id=f"e-{number}")
 
 
 async def said(bureau: Any) -> list[dict[str, Any]]:

@@ -45,9 +45,7 @@ class Pages:
     def show(self, template: str, language: str, shown: Mapping[str, object], *, status: int = 200) -> ASGIResponse:
         around = {"language": language, "direction": direction_of(language), "words": dict(WORDS[language])}
         body = self._environment.render_template(template, **around, **shown)
-        return ASGIResponse(
-            body=body.encode(), status_code=status, media_type="text/html", headers=HEADERS
-        )
+        return ASGIResponse(body=body.encode(), status_code=status, media_type="text/html", headers=HEADERS)
 
     def notice(self, word: str, language: str, *, status: int) -> ASGIResponse:
         """A page that only says something: `invalid`, `stale`, `busy`, `broken`."""
