@@ -162,6 +162,26 @@ async def test_channels_say_how_their_messages_leave(acme: Any) -> None:
     assert (found["inapp"]["way"], found["sms"]["way"]) == ("inbox", "none")
 
 
+async def test_explain_tells_of_room_on_the_accounts_and_takes_none(acme: Any, admin: Any) -> None:
+    await acme.ok("PUT", "/v1/recipients/user-42", {"email": "jane@example.com"})
+    case = {"recipient": "user-42", "channel": "email", "category": "transactional"}
+
+    async def room(**more: Any) -> tuple[str, str | None, str]:
+        found = await acme.ok("POST", "/v1/explain", {**case, **more})
+        assert found["steps"][-1]["rule"] == "sender_capacity"
+        return found["verdict"], found["reason"], found["steps"][-1]["fact"]
+
+    assert await room() == ("allow", None, "room")
+    made = await acme.ok("POST", PATH, {**NEW, "categories": None, "daily_limit": 1})
+    for _ in range(3):
+        assert await room() == ("allow", None, "room")
+    await acme.ok("POST", f"{PATH}/{made['id']}/pause")
+    assert await room() == ("defer", "sender_paused", f"sender_paused of {made['id']}")
+    assert (await room(channel="inapp"))[2] == "room"
+    await acme.ok("POST", f"{PATH}/{made['id']}/resume")
+    assert await room() == ("allow", None, "room")
+
+
 @pytest.fixture
 async def greeter() -> AsyncIterator[int]:
     """A mail server that lets everybody in whose password is right, and takes no mail."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.limits import PgLimits
 from waypost.adapters.postgres.preferences import PgChoices, PgConsents, PgTopics
+from waypost.adapters.postgres.senders import PgSenderAccounts
 from waypost.adapters.postgres.suppression import PgSuppressions
 from waypost.bootstrap.everywhere import everywhere_of
 from waypost.kernel.clock import Clock
@@ -25,6 +26,7 @@ from waypost.preferences.history import ConsentHistory
 from waypost.preferences.joining import JoinPreferences
 from waypost.preferences.policies import Policies
 from waypost.preferences.topics import Topics
+from waypost.senders.forecast import Forecast
 from waypost.settings import Settings
 from waypost.suppression.desk import SuppressionDesk
 from waypost.suppression.suppress import Suppressions
@@ -115,7 +117,13 @@ def join_wishes(
         policies=Policies(store=PgChoices(), audit=audit, clock=clock),
         consents=consents,
         explain=Explain(
-            people=PgChoices(), topics=PgTopics(), versions=versions, delivery=delivery, limits=PgLimits(), clock=clock
+            people=PgChoices(),
+            topics=PgTopics(),
+            versions=versions,
+            delivery=delivery,
+            limits=PgLimits(),
+            room=Forecast(accounts=PgSenderAccounts(), clock=clock),
+            clock=clock,
         ),
         hosted=Hosted(
             HostedParts(

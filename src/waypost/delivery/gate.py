@@ -188,6 +188,13 @@ def _rate_limit(asked: Question) -> Objection | None:
     return Defer(until=min(full.until, asked.expires_at), rule="rate_limit", fact=dict(fact))
 
 
+def _sender_capacity(asked: Question) -> Objection | None:
+    full = asked.facts.no_room
+    if full is None:
+        return None
+    return Defer(until=min(full.until, asked.expires_at), rule=full.rule, fact={"sender_account": full.account})
+
+
 def _tell_expiry(asked: Question) -> str:
     return f"expires {asked.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
@@ -251,6 +258,11 @@ def _tell_rate_limit(asked: Question) -> str:
     return f"{full.limit} per {full.span.word} of the {full.whose.word} reached" if full else "room"
 
 
+def _tell_sender_capacity(asked: Question) -> str:
+    full = asked.facts.no_room
+    return "room" if full is None else f"{full.rule} of {full.account}"
+
+
 def _on(on: bool) -> str:  # noqa: FBT001 — a word for a switch
     return "on" if on else "off"
 
@@ -267,5 +279,5 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(name="quiet_hours", objects=_quiet_hours, tell=_tell_quiet_hours),
     Rule(name="frequency_cap", objects=_frequency_cap, tell=_tell_frequency_cap),
     Rule(name="rate_limit", objects=_rate_limit, tell=_tell_rate_limit),
-    # Here stands the sender's capacity.
+    Rule(name="sender_capacity", objects=_sender_capacity, tell=_tell_sender_capacity),
 )

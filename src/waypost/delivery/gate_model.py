@@ -46,6 +46,15 @@ class SkipReason(StrEnum):
 _CODES: Final = {reason: _SKIPPED + place for place, reason in enumerate(SkipReason)}
 
 
+class NoRoom(msgspec.Struct, frozen=True, kw_only=True):
+    """No sender account takes the message now."""
+
+    rule: str
+    """Why: `sender_limit`, `sender_pace`, `sender_paused`."""
+    account: str
+    until: datetime
+
+
 class GateFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What the system of record knows about one recipient, address and topic."""
 
@@ -69,6 +78,9 @@ class GateFacts(msgspec.Struct, frozen=True, kw_only=True):
     timezone: str | None = None
     limits: LimitFacts | None = None
     """None where the tenant has none, and where it is too early to count."""
+    no_room: NoRoom | None = None
+    """Known beforehand only to `explain`. A message that is sent asks for room when it has passed all the rest, because
+    room that is found is taken."""
 
 
 class MessageKind(msgspec.Struct, frozen=True):

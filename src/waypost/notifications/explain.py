@@ -8,10 +8,12 @@ from typing import Final
 import msgspec
 
 from waypost.delivery.gate import Allow, Defer, MessageKind, Question, Skip, Step, Verdict, walk
+from waypost.delivery.gate_model import NoRoom
 from waypost.delivery.ports import DeliveryStore, LimitStore
 from waypost.kernel.address import PHONE_CHANNELS
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import refuse
+from waypost.kernel.ids import show
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vocabulary import Category, Channel, Priority
 from waypost.kernel.work import Transaction
@@ -19,6 +21,7 @@ from waypost.notifications.rules import FURTHEST_AHEAD, LIFETIME, USUAL_LIFETIME
 from waypost.preferences.ports import ChoiceStore, TopicBook
 from waypost.preferences.rules import is_topic_key
 from waypost.recipients.model import PHONE
+from waypost.senders.forecast import Forecast
 from waypost.templates.versions import Versions
 
 NO_GATE: Final = (
@@ -80,6 +83,7 @@ class Explain:
         versions: Versions,
         delivery: DeliveryStore,
         limits: LimitStore,
+        room: Forecast,
         clock: Clock,
     ) -> None:
         self._people = people
@@ -87,6 +91,7 @@ class Explain:
         self._versions = versions
         self._delivery = delivery
         self._limits = limits
+        self._room = room
         self._clock = clock
 
     async def __call__(self, tx: Transaction, scope: Scope, case: Case) -> Explanation:
@@ -103,6 +108,11 @@ class Explain:
         if (limits := await self._limits.limits(tx)) is not None:
             ledger = await self._limits.read(tx, limits, [person.id], at)
             facts = msgspec.structs.replace(facts, limits=ledger.facts(case.channel, person.id))
+        if case.channel is Channel.EMAIL and (full := await self._room(tx, category, at)) is not None:
+            account = show("acc", full.account_id)
+            facts = msgspec.structs.replace(
+                facts, no_room=NoRoom(rule=full.rule.word, account=account, until=full.until)
+            )
         expires_at = at + LIFETIME.get(category, USUAL_LIFETIME)
         question = Question(facts=facts, category=category, priority=case.priority, expires_at=expires_at, now=at)
         steps = walk(question)

@@ -105,7 +105,7 @@ class Desk:
                 if ranked is None:
                     ranked = ranks[one.wish] = [handouts[best.account.id] for best in rank(ranking, one.wish)]
                 if ranked:
-                    answers[one.id] = _ask(ranked, one)
+                    answers[one.id] = ask_in_turn(ranked, one)
             for account_id, handout in handouts.items():
                 handout.close()
                 (self._paced.add if handout.is_paced else self._paced.discard)(account_id)
@@ -141,7 +141,8 @@ class Desk:
             self._changed[change.tenant_id] = change.at
 
 
-def _ask(ranked: Sequence[Handout], one: Asking) -> Assigned | PutOff:
+def ask_in_turn(ranked: Sequence[Handout], one: Asking) -> Assigned | PutOff:
+    """The first that lets it go; else when whoever is soonest free takes it."""
     best: tuple[Rule, Handout] | None = None
     for handout in ranked:
         rule = handout.let_go(one.id, one.provider)
