@@ -119,3 +119,19 @@ async def test_a_variable_that_would_break_a_header_is_named(acme: Any) -> None:
     refused = await acme.refused("POST", "/v1/notifications", {**to, "variables": bad})
     assert refused == (422, "header_refused", ["/variables/name"])
     await acme.ok("POST", "/v1/notifications", {**to, "variables": {"name": "Ada", "what": "tea\nand cake"}})
+
+
+async def test_head_tells_what_get_would_and_shows_nothing(acme: Any, anonymous: Any) -> None:
+    for client, path in (
+        (anonymous, "/healthz"),
+        (anonymous, "/readyz"),
+        (anonymous, "/inbox.js"),
+        (acme, "/v1/topics"),
+    ):
+        whole, head = await client("GET", path), await client("HEAD", path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-type"] == whole.headers["content-type"]
+        assert head.headers["content-length"] == whole.headers["content-length"] != "0"
+    assert (await anonymous("HEAD", "/v1/topics")).status_code == 401
+    assert (await acme("HEAD", "/v1/notifications/bulk")).status_code == 405
+    assert "HEAD" in (await acme("OPTIONS", "/v1/topics")).headers["allow"]

@@ -48,6 +48,7 @@ from waypost.api.client_address import Origin
 from waypost.api.doors import StraightDoor, handler_of
 from waypost.api.element import element_handlers
 from waypost.api.endpoint import Endpoint
+from waypost.api.head_door import HeadDoor
 from waypost.api.health import options_handlers, public_handlers
 from waypost.api.hosted.visitor import Lobby
 from waypost.api.http_errors import MethodNotAllowed
@@ -126,7 +127,7 @@ def create_app(app: App, *, limits: Limits | None = None, registry: CollectorReg
     wide_paths = frozenset(endpoint.path for endpoint in endpoints if endpoint.wide)
     file_paths = frozenset(endpoint.path for endpoint in endpoints if endpoint.is_upload)
     limited = Limited(
-        TrackingDoor(StraightDoor(router, app, endpoints), app, origin),
+        TrackingDoor(HeadDoor(StraightDoor(router, app, endpoints)), app, origin),
         limits=chosen,
         origin=origin,
         metrics=metrics,

@@ -54,7 +54,9 @@ def options_handlers(endpoints: Sequence[Endpoint]) -> list[HTTPRouteHandler]:
     """Litestar's own would name only the method that was registered first."""
     methods: dict[str, list[str]] = {}
     for endpoint in endpoints:
-        methods.setdefault(endpoint.path, []).append(endpoint.method)
+        methods.setdefault(endpoint.path, []).extend(
+            ("GET", "HEAD") if endpoint.method == "GET" else (endpoint.method,)
+        )
     shared = {endpoint.path for endpoint in endpoints if endpoint.caller != "key"}
     return [
         _options_handler(path, ", ".join(sorted(allowed)), is_shared=path in shared)

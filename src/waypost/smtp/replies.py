@@ -16,6 +16,8 @@ from waypost.kernel.errors import (
 
 LATER: Final = "451 4.3.0 It could not be taken at the moment; try again"
 _LONGEST: Final = 480
+_STATUS_OF: Final = {"too_large": "552 5.3.4", "domain_not_verified": "550 5.7.1"}
+"""Of what is wrong with a mail, the kinds that senders' software knows."""
 
 
 def reply_to(refusal: WaypostError) -> str:
@@ -24,7 +26,7 @@ def reply_to(refusal: WaypostError) -> str:
         case TooLarge():
             status = "552 5.3.4"
         case Refused():
-            status = "552 5.3.4" if refusal.code == "too_large" else "554 5.6.0"
+            status = _STATUS_OF.get(refusal.code, "554 5.6.0")
         case Unauthenticated():
             status = "535 5.7.8"
         case Forbidden():

@@ -155,7 +155,7 @@ async def test_it_is_answered_only_when_it_is_stored(house: House) -> None:
             (Forbidden("The tenant is suspended."), 550),
             (Unauthenticated("The key is revoked."), 535),
             (TooLarge("Too large."), 552),
-            (refuse("/from", "domain_not_verified", "Send from a domain of yours."), 554),
+            (refuse("/from", "domain_not_verified", "Send from a domain of yours."), 550),
             (RuntimeError("a secret of ours"), 451),
         ):
             house.failure = failure
