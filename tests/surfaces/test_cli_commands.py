@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -43,7 +44,9 @@ class Stub:
         class Handler(BaseHTTPRequestHandler):
             def answer(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
-                body = json.loads(self.rfile.read(length)) if length else None
+                is_json = "json" in self.headers.get("Content-Type", "json")
+                raw = self.rfile.read(length)
+                body = (json.loads(raw) if is_json else raw) if length else None
                 stub.asked.append((self.command, self.path, dict(self.headers), body))
                 missing = (404, {"status": 404, "code": "not_found", "title": "Not found", "detail": "Nothing here."})
                 status, answer = stub.answers.get((self.command, self.path.partition("?")[0]), missing)
@@ -286,3 +289,23 @@ def test_dead_letters_are_sent_again_only_where_somebody_says_which(stub: Stub, 
 def test_resuming_what_is_not_paused_is_no_success(stub: Stub, run) -> None:
     stub.answers["GET", "/v1/pauses"] = (200, {"items": []})
     assert run("resume", "channel", "email").returncode == 1
+
+
+def test_columns_of_consents_are_named_with_their_topics(stub: Stub, run, tmp_path: Path) -> None:
+    job: dict[str, object] = {"id": "job_1", "kind": "import", "state": "waiting", "created_at": "2026-01-15T12:00:00Z"}
+    job |= {"progress": {"done": 0, "total": 1, "unit": "rows"}, "result": {}, "links": {}}
+    stub.answers["POST", "/v1/imports"] = (202, job)
+    people = tmp_path / "people.csv"
+    people.write_text("id,News,Texts=now\nada,yes,no\n")
+    columns = ("--consent", "News=newsletter", "--consent", "Texts=now=alerts:sms")
+    done = run("imports", "start", str(people), *columns, "--consent-text", "2026-11", "--no-wait", "--json")
+    assert done.returncode == 0, done.stderr
+    [(_, path, _, body)] = stub.asked
+    assert body == people.read_bytes()
+    [options] = parse_qs(urlsplit(path).query)["options"]
+    assert json.loads(options)["consents"] == [
+        {"column": "News", "topic": "newsletter", "channel": "email", "source": "import", "text_version": "2026-11"},
+        {"column": "Texts=now", "topic": "alerts", "channel": "sms", "source": "import", "text_version": "2026-11"},
+    ]
+    wrong = run("imports", "start", str(people), "--consent", "News")
+    assert (wrong.returncode, "FILE=TOPIC" in wrong.stderr) == (64, True)

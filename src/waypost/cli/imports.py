@@ -33,6 +33,14 @@ def start_import(
         list[str] | None, typer.Option(help="FILE=OURS, as `E-Mail=email` or `City=attributes.city`; may be repeated.")
     ] = None,
     list_key: Annotated[str | None, typer.Option("--list", help="Everyone in the file joins this list.")] = None,
+    consent: Annotated[
+        list[str] | None,
+        typer.Option(help="FILE=TOPIC, or FILE=TOPIC:CHANNEL, of a column that says who agreed; may be repeated."),
+    ] = None,
+    consent_source: Annotated[
+        str, typer.Option(help="Where they agreed, as it is kept with their consent.")
+    ] = "import",
+    consent_text: Annotated[str | None, typer.Option(help="The version of the text that they agreed to.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Everyone in the file gets this tag; may be repeated.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and report, and change nothing.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Stay until it has ended.")] = True,
@@ -49,7 +57,22 @@ def start_import(
             complain("Write a column as FILE=OURS.")
             raise typer.Exit(64)
         columns[theirs] = ours or None
-    options: dict[str, Json] = {"columns": dict(columns), "tags": list(tag or ()), "dry_run": dry_run, "list": list_key}
+    consents: list[Json] = []
+    for pair in consent or ():
+        theirs, mark, meant = pair.rpartition("=")
+        if not mark or not meant:
+            complain("Write a column of consents as FILE=TOPIC or FILE=TOPIC:CHANNEL.")
+            raise typer.Exit(64)
+        topic, _, channel = meant.partition(":")
+        found: dict[str, Json] = {"column": theirs, "topic": topic, "channel": channel or "email"}
+        consents.append({**found, "source": consent_source, "text_version": consent_text})
+    options: dict[str, Json] = {
+        "columns": dict(columns),
+        "tags": list(tag or ()),
+        "dry_run": dry_run,
+        "list": list_key,
+        "consents": consents,
+    }
 
     async def run(client: "Client") -> None:
         job = await client.imports.start(file.read_bytes(), options)
