@@ -6,6 +6,7 @@ import random
 from typing import Any
 from uuid import UUID, uuid4
 
+from waypost.adapters.postgres.queries import load
 from waypost.inbox.model import Act, AudienceKind, FeedFilter, PostContent
 from waypost.inbox.ports import Copy, NewPost
 from waypost.inbox.sealing import seal_copy
@@ -149,6 +150,26 @@ async def test_reading_stays_cheap_among_many_posts(house: Any, admin: Any) -> N
                 )
         found = json.loads(plan)[0]["Plan"]
         assert found["Shared Hit Blocks"] + found["Shared Read Blocks"] < 400, call
+
+
+async def test_marking_everything_read_does_not_look_at_every_message(house: Any, admin: Any) -> None:
+    jane = await house.make_person("jane")
+    await house.post("jane")
+    await admin.execute(
+        "insert into waypost.inbox_items (tenant_id, inbox_id, recipient_id, post_id, public, topic, content, n, as_of,"
+        " expires_at) select i.tenant_id, i.inbox_id, i.recipient_id, ('0000' || lpad(to_hex(k), 28, '0'))::uuid,"
+        " false, '', i.content, k, k, i.expires_at from waypost.inbox_items i, generate_series(2, 3000) k"
+    )
+    await admin.execute("analyze waypost.inbox_items")
+    [inbox] = await admin.fetch("select id from waypost.inboxes")
+    last = UUID(int=2**128 - 1)
+    async with house.begin() as tx:
+        statement = load("inbox_feed")["unseen_notifications"]
+        plan = await tx.connection.fetchval(
+            f"explain (analyze, buffers, format json) {statement}", "acme", inbox["id"], jane.recipient_id, 0, last
+        )
+    found = json.loads(plan)[0]["Plan"]
+    assert found["Shared Hit Blocks"] + found["Shared Read Blocks"] < 20, plan
 
 
 async def test_an_inbox_from_before_sums_counts_the_same_and_gets_them_with_its_next_change(

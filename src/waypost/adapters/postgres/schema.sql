@@ -1890,3 +1890,9 @@ grant insert on inbox_counters to waypost_worker;
 -- How many people a post for everyone is for.
 
 create index recipients_joined on recipients (tenant_id, created_at) where erased_at is null and created_at > '-infinity';
+
+-- ── 0019 inbox unseen ───────────────────────────────────────────────────────────────────────────────────────────────
+-- Notifications that nobody has seen, for whoever marks everything read.
+
+create index inbox_items_unseen on inbox_items (tenant_id, inbox_id, recipient_id, n)
+    where is_notification and seen_at is null and read_at is null and redacted_at is null and n > 0;
