@@ -27,7 +27,7 @@ async def test_limits_are_set_read_and_taken_back(acme: Any, globex: Any) -> Non
     [
         ({"tenant": {"minute": 0}}, "/tenant/minute", "out_of_range"),
         ({"tenant": {"hour": 1}}, "/tenant/hour", "unknown_field"),
-        ({"channels": {"pigeon": {"day": 1}}}, "/channels", "unknown_value"),
+        ({"channels": {"pigeon": {"day": 1}}}, "/channels/pigeon", "unknown_value"),
         ({"marketing_cap": {"max": 101, "per": "7d"}}, "/marketing_cap/max", "out_of_range"),
         ({"marketing_cap": {"max": 1, "per": "week"}}, "/marketing_cap/per", "invalid_duration"),
         ({"marketing_cap": {"max": 1, "per": "91d"}}, "/marketing_cap/per", "out_of_range"),
