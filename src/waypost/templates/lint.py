@@ -11,9 +11,9 @@ from typing import Final
 
 from waypost.kernel.vocabulary import Category, Channel
 from waypost.templates.compiling import Compiled
-from waypost.templates.lint_markup import broken_links, has_words, images_without_alt, links
+from waypost.templates.lint_markup import broken_links, has_words, images_without_alt, links, words_of
 from waypost.templates.model import JsonObject, LocaleSource, Template, TemplateKind, Written
-from waypost.templates.spam_marks import spam_marks
+from waypost.templates.spam_marks import body_spam_marks, spam_marks
 
 CLIPPED_BYTES: Final = 102 * 1024
 """What is larger, a large mailbox provider cuts off, and the way to unsubscribe with it."""
@@ -53,6 +53,9 @@ def _locale(template: Template, locale: str, source: LocaleSource, compiled: Com
     at, html = f"/locales/{locale}", compiled.content.html
     if template.kind is TemplateKind.MESSAGE and template.channel is Channel.EMAIL:
         yield from _subject(at, source)
+        words = words_of(html) if html is not None else (compiled.content.text or "").split()
+        for mark in body_spam_marks(words):
+            yield _warning(f"{at}/body", "spam_mark", mark)
         if template.category is Category.MARKETING and not _offers_way_out(source, compiled):
             message = "Marketing needs a way out: link to `{{ unsubscribe_url }}` or `{{ preferences_url }}`."
             yield Finding(level=Level.ERROR, pointer=f"{at}/body", code="missing_unsubscribe", message=message)

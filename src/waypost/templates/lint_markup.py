@@ -76,9 +76,13 @@ def images_without_alt(html: str) -> int:
 
 def has_words(html: str) -> bool:
     """Is there anything to read once pictures and markup are gone? A variable counts as a word."""
+    return len(words_of(html)) >= _FEWEST_WORDS
+
+
+def words_of(html: str) -> list[str]:
+    """What is left to read; `x` for each variable."""
     seen = _without_unseen(TEMPLATE_TAG.sub(" x ", html))
-    plain = _ENTITY.sub(" ", _TAG.sub(" ", seen))
-    return len(plain.split()) >= _FEWEST_WORDS
+    return _ENTITY.sub(" ", _TAG.sub(" ", seen)).split()
 
 
 def _without_unseen(html: str) -> str:

@@ -1,6 +1,6 @@
-"""What makes a subject look like spam, in plain words."""
+"""What makes a subject, or what stands below it, look like spam, in plain words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from waypost.templates.lint_markup import TEMPLATE_TAG
@@ -23,7 +23,12 @@ _PHRASES: Final = (
     "winner",
     "you have been selected",
 )
+_IN_BODIES: Final = frozenset(
+    {"100% free", "cash bonus", "earn money", "free money", "make money", "risk free", "this is not spam"}
+)
+"""The others stand in many an honest letter."""
 _FEWEST_LETTERS: Final = 8
+_SHOUTED_WORDS: Final = 12
 
 
 def spam_marks(subject: str) -> Iterator[str]:
@@ -41,3 +46,19 @@ def spam_marks(subject: str) -> Iterator[str]:
             yield f"Says “{phrase}”, which filters of spam know well."
     if lowered.startswith(("re:", "fwd:", "fw:")):
         yield "Pretends to be an answer."
+
+
+def body_spam_marks(words: Sequence[str]) -> Iterator[str]:
+    """Of what is read in the message itself."""
+    text = " ".join(words)
+    lowered = text.lower()
+    shouted = [word for word in words if len(word) > 1 and word.isalpha() and word.isupper()]
+    if len(shouted) >= _SHOUTED_WORDS and 2 * len(shouted) > len(words):
+        yield "Is mostly written in capitals, as spam is."
+    if "!!!" in text:
+        yield "Has three exclamation marks in a row, as spam has."
+    if "$$$" in text or "€€€" in text:
+        yield "Has several currency signs in a row, as spam has."
+    for phrase in _PHRASES:
+        if phrase in _IN_BODIES and phrase in lowered:
+            yield f"Says “{phrase}”, which filters of spam know well."

@@ -83,6 +83,23 @@ def test_subjects(subject: str, codes: set[str]) -> None:
     assert found("<p>Two words</p>", subject=subject) == codes
 
 
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ("<p>Your order is PAID! It leaves today!</p>", set()),
+        ("<style>a:after{content:'!!!'}</style><p>Two words</p>", set()),
+        ("<p>THE TERMS OF SERVICE</p><p>in short words that nobody shouts at anybody, twelve times over</p>", set()),
+        ("<p>Hurry up!!!</p>", {"spam_mark"}),
+        ("<p>Make <b>money</b> at home</p>", {"spam_mark"}),
+        ("<p>Save $$$ now</p>", {"spam_mark"}),
+        ("<p>" + "BUY THIS THING NOW " * 5 + "</p>", {"spam_mark"}),
+    ],
+)
+def test_bodies(body: str, codes: set[str]) -> None:
+    assert found(body) == codes
+    assert found(body, channel=Channel.SMS) == set()
+
+
 def test_variables_against_the_schema() -> None:
     schema: JsonObject = {"properties": {"order": {}, "unused": {}}}
     mentioned = frozenset({"order", "city", "recipient.locale", "tenant.name", "unsubscribe_url"})
