@@ -99,7 +99,7 @@ class Sink:
         poison = random.choice(_POISONS) if random.uniform(0, 100) < self.manners.poison else None
         if poison is not None:
             script = base64.b64encode(poison).decode()
-        if raw != b".\r\n" and (script is None or base64.b64decode(script)[:3] == b"250"):
+        if raw != b".\r\n" and (script is None or (script != "endless" and base64.b64decode(script)[:3] == b"250")):
             self.taken.append((to, found[1].decode() if found else ""))
         if chance < self.manners.drop_before + self.manners.drop_after:
             raise ConnectionAbortedError

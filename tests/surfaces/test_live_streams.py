@@ -299,7 +299,8 @@ async def test_a_websocket_says_who_it_is_in_its_first_message(acme: Any, token:
         assert (await socket.receive())["event"] == "hello"
         assert (await socket.receive())["event"] == "counts"
         await post(acme, "Over the socket", "jane")
-        message = await socket.receive()
+        while (message := await socket.receive())["event"] == "counts":
+            pass  # they may be told once more before it
         assert (message["event"], message["data"]["title"]) == ("message", "Over the socket")
         mark = message["id"]
     await post(acme, "Meanwhile")

@@ -177,6 +177,7 @@ async def test_an_inbox_from_before_sums_counts_the_same_and_gets_them_with_its_
 ) -> None:
     jane = await house.make_person("jane")
     kept = [await house.post(topic="news") for _ in range(3)]
+    await house.clock.advance(1)
     await house.post("jane")
     async with house.begin() as tx:
         await house.feed.read_before(tx, jane, "main", kept[0].id)
