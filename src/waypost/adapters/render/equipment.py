@@ -44,16 +44,16 @@ def needed(equipment: Equipment, read: Callable[[str], object]) -> Any:
     """The module. A process that has not loaded it tells whoever reads for it, and is replaced by one that has."""
     module = loaded(equipment)
     if module is None:
-        read(_WISH + equipment)
+        read(_wish_for(equipment))
         load(equipment)
         module = loaded(equipment)
     return module
 
 
-def wish_for(equipment: Equipment) -> str:
+def _wish_for(equipment: Equipment) -> str:
     return _WISH + equipment
 
 
 def equipment_named(wish: str) -> Equipment | None:
     """What a child asks to be replaced for, if its wish is of this kind."""
-    return next((each for each in Equipment if wish == wish_for(each)), None)
+    return next((each for each in Equipment if wish == _wish_for(each)), None)

@@ -49,10 +49,10 @@ class SubjectLine:
 
     def __init__(self, dialect: Dialect, source: str) -> None:
         self._render = dialect.template("subject", source).render
-        self._slots = SlottedTemplate.of_line(source) if isinstance(dialect, JinjaDialect) else None
+        self._slots = SlottedTemplate.as_it_is(source) if isinstance(dialect, JinjaDialect) else None
 
     def of(self, context: JsonObject) -> str:
-        subject = self._slots.fill_line(context) if self._slots is not None else None
+        subject = self._slots.fill_plain(context) if self._slots is not None else None
         try:
             return text_header("Subject", self._render(context) if subject is None else subject)
         except RenderRefused as refused:

@@ -5,13 +5,14 @@ is not plainly there, a name or a type, is left to the engine, which knows what 
 """
 
 import re
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
 
 from waypost.adapters.render.mail_quoted import ValueQuoter, literal_pieces, plain_pieces
 from waypost.adapters.render.skeleton import picker
 from waypost.templates.model import JsonObject
 
+Spelled = TypeVar("Spelled")
 Path = tuple[str, ...]
 """A name of the context, and names inside of what it is."""
 
@@ -34,17 +35,12 @@ class SlottedTemplate:
         self._pieces = [""] * (2 * len(printed) + 1)
         self._pieces[::2] = literals
         self._pick = picker([numbers[path] for path in printed])
-        self._paths = [(path[0], path[1:]) for path in numbers]
+        self._paths = split_paths(numbers)
 
     @classmethod
     def of(cls, source: str) -> "SlottedTemplate | None":
         """For quoted-printable text. None where a tag does more than print a value of the context."""
         return cls._of(literal_pieces(source))
-
-    @classmethod
-    def of_line(cls, source: str) -> "SlottedTemplate | None":
-        """For a line of a header, filled with the values as they are."""
-        return None if "\n" in source or "\r" in source else cls._of(plain_pieces(source))
 
     @classmethod
     def as_it_is(cls, source: str) -> "SlottedTemplate | None":
@@ -74,28 +70,41 @@ class SlottedTemplate:
         text = self._fill(context, quoter)
         return None if quoter.met_oddity else text
 
-    def fill_line(self, context: JsonObject) -> str | None:
-        """The line as the engine would print it, or None where only the engine can tell."""
-        try:
-            return self._fill(context, _as_it_is)
-        except TypeError:
-            return None
+    def fill_plain(self, context: JsonObject) -> str | None:
+        """What the engine would print, with the values as they are; None where only the engine can tell."""
+        return self._fill(context, _as_it_is)
 
     def _fill(self, context: JsonObject, spell: Callable[[object], str]) -> str | None:
-        values = list[str]()
-        try:
-            for name, rest in self._paths:
-                value: object = context[name]
-                for inner in rest:
-                    if type(value) is not dict:
-                        return None
-                    value = value[inner]  # pyright: ignore[reportUnknownVariableType] — contexts are plain JSON
-                values.append(spell(value))  # pyright: ignore[reportUnknownArgumentType]
-        except KeyError:
+        values = values_at(self._paths, context, spell)
+        if values is None:
             return None
         pieces = self._pieces.copy()
         pieces[1::2] = self._pick(values)
         return "".join(pieces)
+
+
+def split_paths(paths: Iterable[Path]) -> list[tuple[str, Path]]:
+    """For `values_at`: the name in the context, and those inside."""
+    return [(path[0], path[1:]) for path in paths]
+
+
+def values_at(
+    paths: Sequence[tuple[str, Path]], context: JsonObject, spell: Callable[[object], Spelled]
+) -> list[Spelled] | None:
+    """What is at each path, spelled. None where one is not plainly there, or `spell` raises `TypeError`: the engine
+    knows what to print then, or how to refuse."""
+    values = list[Spelled]()
+    try:
+        for name, rest in paths:
+            value: object = context[name]
+            for inner in rest:
+                if type(value) is not dict:
+                    return None
+                value = value[inner]  # pyright: ignore[reportUnknownVariableType] — contexts are plain JSON
+            values.append(spell(value))  # pyright: ignore[reportUnknownArgumentType]
+    except (KeyError, TypeError):
+        return None
+    return values
 
 
 def _as_it_is(value: object) -> str:

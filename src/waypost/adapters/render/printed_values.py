@@ -1,9 +1,10 @@
 """The values that a content prints, each once for text and once for markup, whatever form they then take."""
 
+from itertools import chain
 from typing import Final, Protocol
 
 from waypost.adapters.render.mail_quoted import escaped, is_calm
-from waypost.adapters.render.mail_slots import Path
+from waypost.adapters.render.mail_slots import Path, split_paths, values_at
 from waypost.templates.model import JsonObject
 
 _LONGEST_KNOWN: Final = 60
@@ -34,24 +35,16 @@ class KnownForms(dict[object, tuple[str, str]]):
 
 class PrintedValues:
     def __init__(self, paths: list[Path], forms: Forms) -> None:
-        self._paths = [(path[0], path[1:]) for path in paths]
+        self._paths = split_paths(paths)
         self._forms = forms
 
     def of(self, context: JsonObject) -> list[str] | None:
         """Two for each path; None where one is not plainly there, or of another kind."""
-        known, form = self._forms.known, self._forms.of
-        values = list[str]()
-        try:
-            for name, rest in self._paths:
-                value: object = context[name]
-                for inner in rest:
-                    if type(value) is not dict:
-                        return None
-                    value = value[inner]  # pyright: ignore[reportUnknownVariableType] — contexts are plain JSON
-                values += known.get(value) or form(value)  # pyright: ignore[reportUnknownArgumentType]
-        except (KeyError, TypeError):
-            return None
-        return values
+        found = values_at(self._paths, context, self._both)
+        return None if found is None else list(chain.from_iterable(found))
+
+    def _both(self, value: object) -> tuple[str, str]:
+        return self._forms.known.get(value) or self._forms.of(value)
 
 
 class PlainForms:
