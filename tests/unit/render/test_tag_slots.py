@@ -1,6 +1,6 @@
 """Tags are hidden and put back exactly."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from waypost.adapters.render.tag_slots import Slots
@@ -18,6 +18,7 @@ pieces = st.lists(st.tuples(st.text("ab<>\"'/= \n&;-!{}", max_size=8), st.intege
 
 
 @given(pieces, st.sampled_from(list(Profile)))
+@example([("", 0), ('=""', 0)], Profile.JINJA)
 @settings(max_examples=300, deadline=None)
 def test_what_is_hidden_comes_back(pairs: list[tuple[str, int]], profile: Profile) -> None:
     tags = TAGS[profile]

@@ -32,6 +32,8 @@ class _Slot:
     text: str
     prints: bool
     """A value; anything else steers what is printed, and must stay in its place and order."""
+    has_value: bool = False
+    """Its author wrote `=""` behind it; otherwise only a serializer did, who took the word for an attribute."""
 
 
 class Slots:
@@ -42,9 +44,7 @@ class Slots:
         self._slots: list[_Slot] = []
         self.word = re.compile(rf"{self._head}(\d+)q")
         self._commented = re.compile(rf"<!--({self._head}\d+q)-->")
-        self._shown = re.compile(
-            rf'<!--{self._head}(\d+)q-->|&lt;!--{self._head}(\d+)q--&gt;|{self._head}(\d+)q(?:="")?'
-        )
+        self._shown = re.compile(rf'<!--{self._head}(\d+)q-->|&lt;!--{self._head}(\d+)q--&gt;|{self._head}(\d+)q(="")?')
 
     def hide(self, source: str) -> str:
         """The source with a word for each tag. Comments of the template language are left out."""
@@ -53,7 +53,7 @@ class Slots:
             end = self._end_of(source, opener, endless)
             pieces.append(source[position : opener.start()])
             pieces.append(
-                source[opener.start() : end] if end == opener.end() else self._word(source[opener.start() : end])
+                source[opener.start() : end] if end == opener.end() else self._word(source, opener.start(), end)
             )
             position = end
         pieces.append(source[position:])
@@ -83,7 +83,11 @@ class Slots:
         return [found[0] for found in self.word.finditer(text) if not self._slots[int(found[1])].prints]
 
     def restore(self, text: str) -> str:
-        return self._shown.sub(lambda found: self._slots[int(found[1] or found[2] or found[3])].text, text)
+        return self._shown.sub(self._shown_again, text)
+
+    def _shown_again(self, found: re.Match[str]) -> str:
+        slot = self._slots[int(found[1] or found[2] or found[3])]
+        return slot.text + (found[4] or "") if slot.has_value else slot.text
 
     def finish(self, html: str) -> str:
         """The template: tags in their places, and nothing else that could be read as one. An entity or an escape that
@@ -125,11 +129,13 @@ class Slots:
             return closing.end() if closing else end
         return end
 
-    def _word(self, tag: str) -> str:
+    def _word(self, source: str, start: int, end: int) -> str:
+        tag = source[start:end]
         verb = _VERB.match(tag)
         if tag.startswith("{#") or (verb and verb[1] in {"comment", "doc"} and self._profile is Profile.LIQUID):
             return ""
-        return self._new(_Slot(tag, prints=tag.startswith("{{") or (verb is not None and verb[1] == "raw")))
+        prints = tag.startswith("{{") or (verb is not None and verb[1] == "raw")
+        return self._new(_Slot(tag, prints, has_value=source.startswith('=""', end)))
 
     def _new(self, slot: _Slot) -> str:
         if len(self._slots) >= MOST_TAGS:
