@@ -111,6 +111,36 @@ async def test_a_body_that_trickles_is_cut_at_the_deadline(serving: Any) -> None
         assert time.monotonic() - began > 0.9
 
 
+async def test_bodies_end_where_their_length_says_one_after_the_other(serving: Any) -> None:
+    """On one connection: whole, in pieces, without any, in chunks, and with the next request right behind."""
+    head = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n"
+    async with serving(guarded(replace(TIGHT, body_seconds=60))) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+
+        async def answer() -> bytes:
+            async with asyncio.timeout(60):
+                found = await reader.readuntil(b"\r\n\r\n")
+                assert found.startswith(b"HTTP/1.1 200")
+                length = int(found.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+                return await reader.readexactly(length)
+
+        writer.write(head.format(5_000).encode() + b"x" * 5_000)
+        assert await answer() == b"5000"
+        writer.write(head.format(9_000).encode() + b"x" * 10)
+        await writer.drain()
+        writer.write(b"x" * 8_990)
+        assert await answer() == b"9000"
+        writer.write(head.format(0).encode())
+        assert await answer() == b"0"
+        writer.write(
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+        )
+        assert await answer() == b"5"
+        writer.write(head.format(7).encode() + b"x" * 7 + head.format(8).encode() + b"x" * 8)
+        assert [await answer(), await answer()] == [b"7", b"8"]
+        writer.close()
+
+
 async def test_a_client_that_leaves_in_the_middle_frees_its_place(serving: Any) -> None:
     async with serving(guarded(replace(TIGHT, per_address=1, body_seconds=30))) as port:
         _, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -77,7 +77,10 @@ def _read_plainly(body: bytes, *, everyday: bool = False) -> dict[str, Any] | No
         return None
     try:
         plain: object = _decode(body)
-        if not isinstance(plain, dict) or _encode(plain).count(b":") != body.count(b":"):
+        if not isinstance(plain, dict):
+            return None
+        again = _encode(plain)
+        if again != body and again.count(b":") != body.count(b":"):
             return None
     except (ValueError, RecursionError):
         return None

@@ -15,6 +15,7 @@ from litestar.types import Scope as AsgiScope
 
 from waypost.api.bulk_body import BULK_BYTES, BULKS_AT_ONCE
 from waypost.api.client_address import Origin
+from waypost.api.deadlines import Deadline, Deadlines
 from waypost.api.http_errors import RequestTimeout, UnsupportedMediaType
 from waypost.api.metrics import HttpMetrics
 from waypost.api.problem import answer_of
@@ -70,6 +71,9 @@ class Limited:
     ) -> None:
         self._app = app
         self._limits = limits
+        self._reading = Deadlines(limits.body_seconds)
+        self._answering = Deadlines(limits.handler_seconds)
+        self._answering_bulks = Deadlines(limits.bulk_seconds)
         self._bulk_paths = bulk_paths
         self._wide_paths = wide_paths
         """Their bodies may be as large as a bulk's where they say so beforehand; then they count as one."""
@@ -123,7 +127,7 @@ class Limited:
 
     async def _serve(self, request: "_Head", most: int, scope: HTTPScope, receive: Receive, send: Send) -> None:
         try:
-            body = await self._read(receive, most) if request.has_body else b""
+            body = await self._read(receive, request.size, most) if request.has_body else b""
         except WaypostError as refusal:
             await self._turn_away(refusal, scope, send)
             return
@@ -187,14 +191,14 @@ class Limited:
                 code="too_many_with_key",
             )
 
-    async def _read(self, receive: Receive, most: int) -> bytes:
+    async def _read(self, receive: Receive, whole: int | None, most: int) -> bytes:
         if self._uploads >= self._limits.uploads:
             raise Unavailable("The server is reading too many bodies; try again.", code="overloaded")
         chunks: list[bytes] = []
         size = 0
         self._uploads += 1
         try:
-            async with asyncio.timeout(self._limits.body_seconds):
+            with Deadline(self._reading):
                 while True:
                     message: HTTPReceiveMessage = await receive()  # pyright: ignore[reportAssignmentType] - http only
                     if message["type"] == "http.disconnect":
@@ -208,8 +212,9 @@ class Limited:
                         raise _too_large(most)
                     if self._buffered > self._limits.buffered_bytes:
                         raise Unavailable("The server is reading too much at a time; try again.", code="overloaded")
-                    if not message.get("more_body", False):
-                        return b"".join(chunks)
+                    # The server says that more follows until it was asked in vain: one more way through its threads.
+                    if size == whole or not message.get("more_body", False):
+                        return chunks[0] if len(chunks) == 1 else b"".join(chunks)
         except TimeoutError:
             raise RequestTimeout(f"The body did not arrive within {self._limits.body_seconds:g} s.") from None
         finally:
@@ -220,7 +225,7 @@ class Limited:
         given = False
         started = False
         is_bulk = scope["path"] in self._bulk_paths
-        deadline = asyncio.timeout(self._limits.bulk_seconds if is_bulk else self._limits.handler_seconds)
+        deadline = Deadline(self._answering_bulks if is_bulk else self._answering)
 
         async def receive_whole() -> HTTPReceiveMessage:
             nonlocal given
@@ -235,13 +240,13 @@ class Limited:
             await send(message)
             if message["type"] == "http.response.body" and message.get("more_body", False):
                 # A file goes on as long as its reader does.
-                deadline.reschedule(asyncio.get_running_loop().time() + self._limits.handler_seconds)
+                deadline.extend()
 
         try:
-            async with deadline:
+            with deadline:
                 await self._app(scope, receive_whole, send_noting)
         except TimeoutError:
-            if not deadline.expired() or started:
+            if not deadline.expired or started:
                 raise
             refusal = Unavailable(
                 "This took too long and was stopped. Try again, with the same Idempotency-Key.",
@@ -298,6 +303,8 @@ class _Head:
 
     has_body: bool
     length: int | None
+    size: int | None
+    """How much of a body will come, where nothing else but its length says so."""
     encoding: bytes
     key: bytes
 
@@ -315,7 +322,8 @@ class _Head:
                 encoding = value.strip().lower() if not encoding else b"several"
             elif name == b"authorization":
                 key = value
-        return cls(has_body=chunked or bool(length), length=length, encoding=encoding, key=key)
+        size = None if chunked else length
+        return cls(has_body=chunked or bool(length), length=length, size=size, encoding=encoding, key=key)
 
 
 def _length_of(value: bytes) -> int:

@@ -13,6 +13,9 @@ _create_pool = cast("Callable[..., Awaitable[Pool]]", vars(asyncpg)["create_pool
 
 # Plans must not depend on statistics: each worker statement is an index look-up, also on a table just emptied.
 _INDEX_PLANS: Final = {"enable_hashjoin": "off", "enable_mergejoin": "off"}
+_MOST_QUERIES: Final = 2_000_000
+"""Before a connection is replaced. The driver's own limit is reached within a minute where there is much to do, and a
+new connection has to plan everything anew while somebody waits."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +45,7 @@ async def open_pool(dsn: str, options: PoolOptions) -> Pool:
             dsn,
             min_size=options.min_size,
             max_size=options.max_size,
+            max_queries=_MOST_QUERIES,
             timeout=CONNECT_SECONDS,
             connection_class=EdgeConnection,
             server_settings=server_settings(options, major),
