@@ -3,12 +3,19 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.api.json_body import _read_plainly, _read_warily  # pyright: ignore[reportPrivateUsage]
-from waypost.kernel.errors import MalformedRequest
+from waypost.api.bulk_body import NDJSON, read_items
+from waypost.api.json_body import (
+    _read_plainly,  # pyright: ignore[reportPrivateUsage]
+    _read_warily,  # pyright: ignore[reportPrivateUsage]
+    read_body,
+    read_together,
+)
+from waypost.kernel.errors import MalformedRequest, Refused
 
 _KEYS = st.sampled_from(["a", "b", "a:b", 'c"', "ü", ""]) | st.text(max_size=4)
 _LEAVES = (
@@ -49,6 +56,56 @@ def test_bytes_that_are_read_quickly_read_the_same_with_care(body: bytes) -> Non
     plain = _read_plainly(b'{"a":' + body + b"}")
     if plain is not None:
         assert repr(plain) == repr(_read_warily(b'{"a":' + body + b"}"))
+
+
+class _Item(msgspec.Struct):
+    a: Any = None
+    b: str = ""
+
+
+def _read_alone(body: bytes) -> _Item | Refused:
+    try:
+        return read_body(body, _Item)
+    except Refused as refusal:
+        return refusal
+
+
+@given(items=st.lists(_PAIRS | _PAIRS.map(lambda pairs: [("a", dict(pairs))]), min_size=1, max_size=4))
+def test_items_that_are_read_together_read_the_same_alone(items: list[list[tuple[str, Any]]]) -> None:
+    bodies = [_written(pairs, ascii_only=False, spaced=False) for pairs in items]
+    together = read_together(bodies, _Item)
+    if together is not None:
+        assert repr(together) == repr([_read_alone(body) for body in bodies])
+
+
+def test_everyday_items_are_read_together() -> None:
+    assert read_together([b'{"a":1}', b'{"b":"12:30"}'], _Item) == [_Item(a=1), _Item(b="12:30")]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b'{"a":1,"a":2}',
+        b'{"a":"\\u0000"}',
+        b'{"a":9223372036854775808}',
+        b'{"b":1}',
+        b"7",
+        b'{"a":' + b"[" * 64 + b"]" * 64 + b"}",
+    ],
+)
+def test_among_others_an_odd_item_reads_as_it_does_alone(odd: bytes) -> None:
+    body = b'[{"a":1},' + odd + b',{"a":3}]'
+    ((first, read, last),) = read_items("application/json", body, _Item).slices()
+    assert (first[1], last[1]) == (_Item(a=1), _Item(a=3))
+    alone = _read_alone(odd)
+    assert isinstance(alone, Refused)
+    assert repr(read[1]) == repr(alone)
+
+
+def test_lines_that_are_json_only_together_are_refused_each() -> None:
+    lines = b'{"a":[1\n2]}\n{"a":1},{"a":2}'
+    (read,) = read_items(NDJSON, lines, _Item).slices()
+    assert [type(item) for _, item in read] == [MalformedRequest] * 3
 
 
 @pytest.mark.parametrize(

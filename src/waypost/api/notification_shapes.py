@@ -63,6 +63,7 @@ _Mailbox = Annotated[str, Meta(description="An address, or `Name <address>`.", e
 
 
 RoutingWord = Literal["all", "first", "until_seen"]
+_ALONE: Final = {word: (channel,) for word, channel in CHANNELS.items()}
 _ROUTINGS: Final = {routing.value: routing for routing in Routing}
 
 
@@ -216,9 +217,11 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         to=tuple([_target(member) for member in members]),
         to_is_list=is_list,
         actor=body.actor,
-        channels=tuple([CHANNELS[word] for word in body.channels or [body.channel or "email"]]),
+        channels=tuple([CHANNELS[word] for word in body.channels])
+        if body.channels
+        else _ALONE[body.channel or "email"],
         routing=_ROUTINGS[body.routing],
-        after=_after(body.after),
+        after=_after(body.after) if body.after is not None else None,
         content=content if isinstance(content, Content) else None,
         inline=content if isinstance(content, InlineSource) else None,
         template=body.template,
@@ -232,7 +235,7 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         reply_to=body.reply_to,
         cc=tuple(body.cc),
         bcc=tuple(body.bcc),
-        headers=tuple(body.headers.items()),
+        headers=tuple(body.headers.items()) if body.headers else (),
         attachments=new_files(body.attachments, "/attachments") if body.attachments else (),
         metadata=body.metadata,
         tracking=tracking_of(body.tracking),
@@ -293,7 +296,7 @@ def show_accepted(accepted: Accepted) -> AcceptedView:
 
 def show_notification(one: AcceptedNotification) -> AcceptedNotificationView:
     return AcceptedNotificationView(
-        id=ids.show("ntf", one.id),
+        id=ids.show_once("ntf", one.id),
         recipient_id=one.recipient_id,
         channel=_CHANNEL_WORDS[one.channel],
         status=_STATE_WORDS[one.status],

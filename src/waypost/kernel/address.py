@@ -14,6 +14,8 @@ import msgspec
 from waypost.kernel.errors import FieldError, Refused
 from waypost.kernel.vocabulary import Channel
 
+# Named once: to ask an enumeration for a member takes as long as to make a small struct.
+_EMAIL: Final = Channel.EMAIL
 LONGEST_EMAIL: Final = 254
 LONGEST_NAME: Final = 200
 _LONGEST_LOCAL_PART: Final = 64
@@ -75,7 +77,7 @@ _NO_PHONE: Final = AddressFault(
 
 
 def normalise(channel: Channel, text: str) -> Address | AddressFault:
-    if channel is Channel.EMAIL:
+    if channel is _EMAIL:
         return normalise_email(text)
     if channel in PHONE_CHANNELS:
         return normalise_phone(channel, text)
@@ -85,7 +87,7 @@ def normalise(channel: Channel, text: str) -> Address | AddressFault:
 def normalise_email(text: str) -> Address | AddressFault:
     lowered = text.lower()
     if _PLAIN_EMAIL.match(lowered):
-        return Address(Channel.EMAIL, lowered)
+        return Address(_EMAIL, lowered)
     if len(text) > LONGEST_EMAIL:
         return _EMAIL_TOO_LONG
     if _unprintable(text):

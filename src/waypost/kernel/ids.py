@@ -19,7 +19,7 @@ from waypost.kernel.entropy import Pieces
 _ULID: Final = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}\Z")
 _DIGITS: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS: Final = [first + second for first in _DIGITS for second in _DIGITS]
-_LOW: Final = (1 << 70) - 1
+_FORTY_BITS: Final = (1 << 40) - 1
 _EARLIEST: Final = datetime.fromtimestamp(0, UTC)
 _entropy: Final = Pieces(10)
 _blank: Final = object.__new__
@@ -42,9 +42,15 @@ def mint_at(moment: datetime) -> UUID:
 def id_at(moment: datetime, entropy: bytes) -> UUID:
     # Written into a blank one: its own way to make one looks at six spellings of an id, in twice the time.
     made = _blank(UUID)
-    _write_number(made, int(moment.timestamp() * 1000) << 80 | int.from_bytes(entropy, "big"))
+    _write_number(made, _first_number_at(moment) | int.from_bytes(entropy, "big"))
     _write_safety(made, _UNKNOWN_SAFETY)
     return made
+
+
+@lru_cache(maxsize=16)
+def _first_number_at(moment: datetime) -> int:
+    """Remembered: a batch mints all of its ids at one moment."""
+    return int(moment.timestamp() * 1000) << 80
 
 
 def first_id_at(moment: datetime) -> UUID:
@@ -56,18 +62,31 @@ def moment_of(value: UUID) -> datetime:
     return datetime.fromtimestamp(int.from_bytes(value.bytes[:6], "big") / 1000, tz=UTC)
 
 
-@lru_cache(maxsize=4_000)
-def show_ulid(value: UUID) -> str:
+def _spell(value: UUID) -> str:
     # Ten bits at a time, of two halves: the library needs much longer for it, and so does a loop over shifts of all 128
-    # bits. A message spells its id three times on its way out: those of a few batches are remembered.
+    # bits. Ids of one batch begin alike.
     number = value.int
-    high, low = number >> 70, number & _LOW
+    high, low = number >> 40 & _FORTY_BITS, number & _FORTY_BITS
     return (
-        f"{_PAIRS[high >> 50]}{_PAIRS[high >> 40 & 1023]}{_PAIRS[high >> 30 & 1023]}{_PAIRS[high >> 20 & 1023]}"
-        f"{_PAIRS[high >> 10 & 1023]}{_PAIRS[high & 1023]}{_PAIRS[low >> 60]}{_PAIRS[low >> 50 & 1023]}"
-        f"{_PAIRS[low >> 40 & 1023]}{_PAIRS[low >> 30 & 1023]}{_PAIRS[low >> 20 & 1023]}{_PAIRS[low >> 10 & 1023]}"
-        f"{_PAIRS[low & 1023]}"
+        f"{_spell_moment(number >> 80)}"
+        f"{_PAIRS[high >> 30]}{_PAIRS[high >> 20 & 1023]}{_PAIRS[high >> 10 & 1023]}{_PAIRS[high & 1023]}"
+        f"{_PAIRS[low >> 30]}{_PAIRS[low >> 20 & 1023]}{_PAIRS[low >> 10 & 1023]}{_PAIRS[low & 1023]}"
     )
+
+
+@lru_cache(maxsize=64)
+def _spell_moment(milliseconds: int) -> str:
+    return "".join([_PAIRS[milliseconds >> shift & 1023] for shift in (40, 30, 20, 10, 0)])
+
+
+# A message spells its id three times on its way out: those of a few batches are remembered.
+show_ulid: Final = lru_cache(maxsize=4_000)(_spell)
+
+
+def show_once(prefix: str, value: UUID) -> str:
+    """As `show`, for ids of which there are many and each is told once: to remember them takes longer than to spell
+    them."""
+    return f"{prefix}_{_spell(value)}"
 
 
 def show(prefix: str, value: UUID) -> str:

@@ -15,7 +15,7 @@ class Channel(IntEnum):
 
     @property
     def word(self) -> str:
-        return self.name.lower()
+        return self._name_.lower()
 
 
 class Category(IntEnum):
@@ -30,7 +30,7 @@ class Category(IntEnum):
 
     @property
     def word(self) -> str:
-        return self.name.lower()
+        return self._name_.lower()
 
 
 class Priority(IntEnum):
@@ -40,7 +40,7 @@ class Priority(IntEnum):
 
     @property
     def word(self) -> str:
-        return self.name.lower()
+        return self._name_.lower()
 
 
 class Retention(IntEnum):
@@ -55,8 +55,11 @@ class TenantMode(StrEnum):
     LIVE = "live"
 
 
+_RETENTIONS: Final = dict.fromkeys(Category, Retention.STANDARD) | {Category.MARKETING: Retention.MARKETING}
+
+
 def retention_of(category: Category) -> Retention:
-    return Retention.MARKETING if category is Category.MARKETING else Retention.STANDARD
+    return _RETENTIONS[category]
 
 
 CHANNELS: Final = {channel.word: channel for channel in Channel}

@@ -50,6 +50,7 @@ class Attacher:
         carried = [
             (file.digest, one.row)
             for intent in going(intents)
+            if intent.files
             for one in intent.drafts
             if one.row.channel is Channel.EMAIL and one.row.status is not State.SUPPRESSED
             for file in intent.files

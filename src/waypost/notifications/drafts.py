@@ -93,7 +93,7 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def tracks(self, call: Tracking, wording: Wording, facts: GateFacts) -> int:
         """What is noticed of a reader, decided once for all: by whoever may, as they want it now."""
         content = wording.content
-        if self.channel is not Channel.EMAIL or content.html is None:
+        if self.channel is not _EMAIL or content.html is None:
             return 0
         return noticed(
             self.chosen.category,

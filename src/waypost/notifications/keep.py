@@ -20,6 +20,8 @@ from waypost.outbox.model import News, OutboxKind
 from waypost.outbox.ports import Outbox
 
 _STOPPED: Final = OutboxKind.NOTIFICATION_SUPPRESSED
+# Named once: to ask an enumeration for a member takes as long as to make a small struct.
+_FIRST: Final = Routing.FIRST
 
 
 class Keeper:
@@ -71,7 +73,7 @@ class Keeper:
             if not isinstance(one.verdict, Allow)
         ]
         await self._store.add_notes(tx, now, notes)
-        stopped = [one.row.id for one in drafts if not one.goes_out]
+        stopped = [one.row.id for one in drafts if isinstance(one.verdict, Skip)] if notes else ()
         await self._outbox.append(tx, [News(kind=_STOPPED, subject_id=notification_id) for notification_id in stopped])
 
 
@@ -100,13 +102,14 @@ def _wanted(intents: Iterable[Intent], now: datetime) -> tuple[list[WantedRow], 
                 if owner != one.row.id:
                     twins[one.row.id] = owner
                     continue
-            rows.append(WantedRow(row=one.row, place=place, due=one.due if one.goes_out else None))
+            due = None if isinstance(one.verdict, Skip) else one.due
+            rows.append(WantedRow(row=one.row, place=place, due=due))
     return rows, twins
 
 
 def _channel_of_place(intent: Intent, one: Draft) -> Channel:
     """Which of several channels was the first reachable may differ at a repetition; the place must not."""
-    return intent.command.channels[0] if intent.command.routing is Routing.FIRST else one.row.channel
+    return intent.command.channels[0] if intent.command.routing is _FIRST else one.row.channel
 
 
 def _accepted(intent: Intent, answers: Sequence[AcceptedNotification]) -> Accepted:

@@ -38,7 +38,7 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def check_command(command: SubmitCommand, now: datetime) -> None:
     """Refuses, naming every fault at once, what can be judged without looking anything up."""
     errors = [
-        *_check_targets(command),
+        *(_check_targets(command) if not 0 < len(command.to) <= MOST_TARGETS else ()),
         *(_check_channels(command) if not _is_plainly_routed(command) else ()),
         *_check_what(command),
         *(_check_times(command, now) if command.send_at is not None or command.expires_at is not None else ()),

@@ -6,6 +6,7 @@ Every step works on the whole batch. Each call is accepted or refused on its own
 import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Final
 from uuid import UUID
 
@@ -167,13 +168,13 @@ class Submit:
         last: tuple[Leg, GateFacts, Verdict] | None = None
         for channel in {leg.channel for leg, _ in asked}:
             places = [place for place, (leg, _) in enumerate(asked) if leg.channel is channel]
-            people = [(asked[place][1].recipient_id, asked[place][1].address_id) for place in places]
-            kinds = [asked[place][0].chosen.kind for place in places]
+            those = [asked[place] for place in places]
+            people = [(person.recipient_id, person.address_id) for _, person in those]
+            kinds = [leg.chosen.kind for leg, _ in those]
             facts = await self._delivery.gate_facts(tx, channel, people, kinds)
-            for place, fact in zip(places, facts, strict=True):
-                leg = asked[place][0]
+            for place, (leg, _), fact in zip(places, those, facts, strict=True):
                 # Of the same message most people hear the same.
-                if last is not None and last[0] is leg and last[1] == fact:
+                if last is not None and last[0] is leg and (last[1] is fact or last[1] == fact):
                     verdict = last[2]
                 else:
                     verdict = leg.judge(fact, now)
@@ -200,7 +201,8 @@ def _see(intents: Sequence[Intent], plan: Plan, tenant_id: str) -> None:
         if isinstance(seen, Refused):
             intent.refuse(seen)
         else:
-            intent.people = [each for each in seen if each[0].external_id != intent.command.actor]
+            actor = intent.command.actor
+            intent.people = seen if actor is None else [each for each in seen if each[0].external_id != actor]
 
 
 def _draft(
@@ -208,21 +210,23 @@ def _draft(
 ) -> None:
     answers = iter(verdicts)
     for intent in intents:
+        command, legs = intent.command, intent.legs
         for seen, words in zip(intent.people, intent.words, strict=True):
-            heard = [next(answers) for _ in intent.legs]
-            judged = [intent.command.withheld or verdict for verdict, _ in heard]
-            for place in _chosen_legs(intent.command.routing, judged):
-                leg = intent.legs[place]
+            heard = list(islice(answers, len(legs)))
+            judged = [command.withheld or verdict for verdict, _ in heard]
+            for place in _chosen_legs(command.routing, judged):
+                leg, said = legs[place], words[place]
+                tracks = leg.tracks(command.tracking, said.wording, heard[place][1])
                 intent.drafts.append(
                     draft(
                         tenant_id,
                         intent.request.id,
-                        intent.command,
+                        command,
                         leg,
                         seen[place],
-                        words[place],
+                        said,
                         judged[place],
-                        leg.tracks(intent.command.tracking, words[place].wording, heard[place][1]),
+                        tracks,
                         now,
                         intent.files,
                     )

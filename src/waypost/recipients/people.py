@@ -69,10 +69,10 @@ class People:
         return await self._open(tx, key, rows)
 
     async def look_up(
-        self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]] = ()
+        self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]] = (), *, moments: bool = True
     ) -> Sequence[Known]:
         """Everyone who is meant, and a tombstone for each id that stays taken by someone who was erased."""
-        found = await self._recipients.look_up(tx, ids, spots)
+        found = await self._recipients.look_up(tx, ids, spots, moments=moments)
         if not found.has_erased:
             return found.known
         known = {asked for one in found.known for asked in one.asked}

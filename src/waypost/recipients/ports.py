@@ -19,9 +19,11 @@ from waypost.recipients.model import (
 
 
 class RecipientStore(Protocol):
-    async def look_up(self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]]) -> LookedUp:
+    async def look_up(
+        self, tx: Transaction, ids: Sequence[str], spots: Sequence[tuple[Channel, str]], *, moments: bool = True
+    ) -> LookedUp:
         """Who has one of the external ids (erased ones too) or one of the addresses, by channel and hash; in the order
-        in which they were made."""
+        in which they were made. Without `moments`, `UNASKED` stands for when they were made, changed and given."""
         ...
 
     async def by_external_ids(self, tx: Transaction, ids: Sequence[str]) -> Sequence[StoredRecipient]: ...

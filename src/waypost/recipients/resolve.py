@@ -160,7 +160,8 @@ class Resolver:
     ) -> Sequence[Known]:
         ids = sorted({member.id for member in members if member.id is not None})
         spots = sorted({member.anchor for member in members if member.anchor is not None})
-        known = list(await self._people.look_up(tx, ids, spots))
+        # Who would change is read again before the change: until then nobody needs to know since when they are so.
+        known = list(await self._people.look_up(tx, ids, spots, moments=False))
         if not spots:
             return known
         owned = {spot for one in known for spot in _spots_owned(one)}
@@ -168,7 +169,7 @@ class Resolver:
         if strangers:
             await self._addresses.hold_newcomers(tx, sorted({hashed for _, hashed in strangers}))
             seen = {one.row.id for one in known}
-            again = await self._recipients.look_up(tx, [], strangers)
+            again = await self._recipients.look_up(tx, [], strangers, moments=False)
             known += [one for one in again.known if one.row.id not in seen]
         return known
 

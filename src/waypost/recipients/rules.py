@@ -16,6 +16,9 @@ from waypost.kernel.locale_tag import spell_locale
 from waypost.kernel.vocabulary import Channel
 from waypost.recipients.model import PHONE, CheckedFields, RecipientFields, RecipientKind
 
+# Named once: to ask an enumeration for a member takes as long as to make a small struct.
+_EMAIL: Final = Channel.EMAIL
+_ANONYMOUS: Final = RecipientKind.ANONYMOUS
 MINTED_PREFIX: Final = "rcp_"
 MOST_ATTRIBUTES: Final = 200
 ATTRIBUTE_BYTES: Final = 32_768
@@ -52,8 +55,8 @@ def is_minted(external_id: str) -> bool:
 def check_fields(fields: RecipientFields, pointer: str) -> tuple[CheckedFields, list[FieldError]]:
     """Everything that is wrong at once, and what is right in its one spelling."""
     errors: list[FieldError] = []
-    addresses = dict(_addresses(fields, pointer, errors))
-    if fields.kind is RecipientKind.ANONYMOUS:
+    addresses = _addresses(fields, pointer, errors)
+    if fields.kind is _ANONYMOUS:
         message = "Write user, guest or vendor; anonymous ones are made by calls that give no id."
         errors.append(FieldError(pointer=f"{pointer}/kind", code="invalid_kind", message=message))
     locale = fields.locale
@@ -141,20 +144,20 @@ def merge_attributes(current: JsonObject, given: JsonObject | UnsetType | None) 
     return {name: value for name, value in {**current, **given}.items() if value is not None}
 
 
-def _addresses(
-    fields: RecipientFields, pointer: str, errors: list[FieldError]
-) -> Iterator[tuple[Channel, Address | None]]:
-    for channel, name, text in ((Channel.EMAIL, "email", fields.email), (PHONE, "phone", fields.phone)):
+def _addresses(fields: RecipientFields, pointer: str, errors: list[FieldError]) -> dict[Channel, Address | None]:
+    addresses: dict[Channel, Address | None] = {}
+    for channel, name, text in ((_EMAIL, "email", fields.email), (PHONE, "phone", fields.phone)):
         if isinstance(text, UnsetType):
             continue
         if text is None:
-            yield channel, None
+            addresses[channel] = None
             continue
         found = normalise(channel, text)
         if isinstance(found, AddressFault):
             errors.append(found.at(f"{pointer}/{name}"))
         else:
-            yield channel, found
+            addresses[channel] = found
+    return addresses
 
 
 @cache
@@ -174,7 +177,7 @@ def _written_if_sound(attributes: JsonObject) -> bytes | None:
     is_sound = (
         len(written) <= ATTRIBUTE_BYTES
         and (len(written) <= LONGEST_ATTRIBUTE_NAME or max(map(len, attributes)) <= LONGEST_ATTRIBUTE_NAME)
-        and b"\\u0000" not in written
+        and (b"\\" not in written or b"\\u0000" not in written)
         and written.count(b"{") + written.count(b"[") <= DEEPEST_ATTRIBUTE
     )
     return written if is_sound else None

@@ -85,7 +85,7 @@ def statements(one: dict[str, Any], tenant: str) -> Iterator[tuple[str, str, lis
     yield "recipients", "lock_recipients", [tenant, ids]
     yield "recipients", "page_of_recipients", [tenant, None, 21]
     yield "recipients", "addresses_of_recipients", [tenant, ids]
-    yield "recipients", "look_up", [tenant, [one["external_id"]], [1], hashes]
+    yield "recipients", "look_up", [tenant, [one["external_id"]], [1], hashes, True]
     yield "suppression", "standing", [tenant, 1, one["hash"], "manual", ""]
     yield "suppression", "find", [tenant, one["id"]]
     yield "suppression", "page", [tenant, LAST, 21, None, None]

@@ -212,7 +212,7 @@ async def test_the_api_s_role_reaches_people_by_index(
         ("by_external_ids", ("acme", [f"user-{number}" for number in range(100)])),
         ("lock_recipients", ("acme", ids)),
         ("addresses_of_recipients", ("acme", ids)),
-        ("look_up", ("acme", ["user-1", "user-2"], [1] * len(hashes), hashes)),
+        ("look_up", ("acme", ["user-1", "user-2"], [1] * len(hashes), hashes, True)),
         ("page_of_recipients", ("acme", None, 21)),
         ("revoke_addresses", ("acme", ids, desk.clock.now())),
     ):

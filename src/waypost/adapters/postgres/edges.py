@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 
 import asyncpg
 
+from waypost.adapters.postgres.arrays import use_whole_arrays
 from waypost.adapters.postgres.queries import load
 
 _BEGIN: Final = "BEGIN;"
@@ -35,6 +36,7 @@ class EdgeConnection(_Driver):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)  # pyright: ignore[reportUnknownMemberType] - the driver has no types
+        use_whole_arrays(self._protocol.get_settings())
         self._entering: str | None = None
         self._is_reset = False
         self._turn = asyncio.Lock()

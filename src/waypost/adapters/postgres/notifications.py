@@ -34,6 +34,7 @@ class PgNotifications:
         rows: Sequence[WantedRow],
     ) -> Mapping[UUID, UUID]:
         new, places = [one.row for one in rows], [one.place for one in rows]
+        categories = _once([row.category for row in new])
         taken = await connection_of(tx).fetch(
             _SQL["accept"],
             [one.request.id for one in requests],
@@ -46,11 +47,11 @@ class PgNotifications:
             _once([place and place.channel for place in places]),
             _once([place and place.kept_until for place in places]),
             _once([one.due for one in rows]),
-            _once([retention_of(row.category) for row in new]),
+            _once([retention_of(category) for category in categories]),
             [row.recipient_id for row in new],
             [row.address_id for row in new],
             _once([row.channel for row in new]),
-            _once([row.category for row in new]),
+            categories,
             _once([row.topic for row in new]),
             _once([row.priority for row in new]),
             _once([row.status for row in new]),

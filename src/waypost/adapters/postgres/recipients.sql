@@ -10,7 +10,7 @@ from recipients where tenant_id = $1 and external_id = any($2::text[])
 -- Everyone a call may mean, with the addresses in use: by id (erased ones too: their ids stay taken; a merged id means
 -- the one it became) and by address. The offsets keep the plan to one look-up for each, whatever the statistics. And
 -- whether anybody was ever erased, in one row where nobody is found: most tenants have erased nobody, and only the
--- others need a closer look at ids that are new.
+-- others need a closer look at ids that are new. Moments only for those who ask: they cost the caller most of all.
 with named as (
     select r.external_id as asked, coalesce(r.merged_into, r.id) as id
     from recipients r where r.tenant_id = $1 and r.external_id = any($2::text[])
@@ -22,11 +22,15 @@ with named as (
         select recipient_id from addresses
         where tenant_id = $1 and channel = spot.channel and hash = spot.hash and status <> 'revoked' offset 0) a
 ), meant as (
-    select f.id, coalesce(array_agg(f.asked) filter (where f.asked is not null), '{}') as asked from found f group by f.id
+    select f.id, min(f.asked) as asked,
+           case when count(f.asked) > 1 then array_agg(f.asked) filter (where f.asked is not null) end as asked_often
+    from found f group by f.id
 )
-select e.has_erased, r.*, m.asked,
-       a.address_id, a.channel, a.hash, a.ciphertext, a.verified, a.status, a.given_at,
-       a.address_created_at, a.address_updated_at
+select e.has_erased, r.id, r.external_id, r.kind, r.locale, r.timezone, r.attributes, r.data_key, r.version,
+       case when $5 then r.created_at end, case when $5 then r.updated_at end, r.erased_at, r.merged_into,
+       m.asked, m.asked_often,
+       a.address_id, a.channel, a.hash, a.ciphertext, a.verified, a.status, case when $5::boolean then a.given_at end,
+       case when $5 then a.address_created_at end, case when $5 then a.address_updated_at end
 from (select exists (select from erasures where tenant_id = $1) as has_erased) e
 left join (meant m
 cross join lateral (
