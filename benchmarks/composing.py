@@ -12,10 +12,17 @@ from waypost.notifications.links import list_headers
 from waypost.templates.ports import CLICK_MARK, OPEN_MARK, Instrument, MailHead, RenderJob
 
 _VERSION = UUID(int=7)
+_STEERING = structs.replace(CONTENT, subject=CONTENT.subject.replace("{{ first_name }}", "{{ first_name|trim }}"))
+_STEERING_VERSION = UUID(int=8)
 _HERE = "http://127.0.0.1:8800"
 _INSTRUMENT = Instrument(
     opens=f"{_HERE}/t/o/", clicks=f"{_HERE}/t/c/", version=_VERSION.bytes, key=bytes(32), spared=(f"{_HERE}/u/",)
 )
+
+
+def steering(job: RenderJob) -> RenderJob:
+    """The same message, of a content whose subject does more than print: the render process must be asked."""
+    return structs.replace(job, version_id=_STEERING_VERSION, content=_STEERING)
 
 
 def jobs(count: int, clock: Clock, *, first: int = 0) -> list[RenderJob]:

@@ -42,7 +42,8 @@ _HOW = """
 - **Opens and clicks**: each is in the database before its answer; the reference is the same server's constant answer.
 - **Inbox**: pages and counts as a person's browser asks for them, against a bare indexed SELECT of one page.
 - **Render, compose**: batches of 200 through the render process, against the bare engine in the same process, for whole
-  messages joined by the standard library.
+  messages joined by the standard library. The subject does more than print a value, so the process must be asked; of
+  the same content with a plain subject, messages are made without it.
 - **Sealed payload**: a person's key unwrapped, the payload opened and read, against the ciphers alone.
 - **`waypost up`**: in an empty directory, until the greeting has seen the first message in the mailbox; then the
   proportional memory of all processes but the database's.

@@ -24,7 +24,9 @@ from waypost.adapters.postgres.settlement_rows import SettlementRows
 from waypost.adapters.render import wire
 from waypost.adapters.render.errand import ComposeMail
 from waypost.adapters.render.frames import Frames
-from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.limits import MOST_PLAIN_BYTES, RenderLimits
+from waypost.adapters.render.plain_book import PlainBook
+from waypost.adapters.render.plain_mail import PlainMail
 from waypost.adapters.render.rendition import Rendition
 from waypost.adapters.vault.keyring import LocalVault
 from waypost.adapters.vault.masterkey import MasterKey
@@ -63,19 +65,19 @@ def worker_steps(rounds: int) -> list[Step]:
     opens, clicks = Stamp(Purpose.OPEN, _TENANT, key), Stamp(Purpose.CLICK, _TENANT, key)
     work = [as_sent(job) for job in jobs(_MESSAGES, clock)]
     rendition = Rendition(wire.Parts.of(work[0].content), RenderLimits(), None, work[0].instrument)
-    asked = [(0, job.context, None, None, job.head) for job in work]
+    said = [rendition.say(job.context, None, None, job.head) for job in work if job.head is not None]
+    answers = wire.part(said)[wire.LENGTH_BYTES + 1 :]
+    book: PlainBook[PlainMail] = PlainBook(MOST_PLAIN_BYTES)
+    of_child = ComposeMail(book).read_part(memoryview(answers), [(0, job) for job in work], Frames())
 
-    def compose() -> list[wire.Said | bytes]:
-        return [rendition.say(job.context, None, None, job.head) for job in work if job.head is not None]
+    maker = book.of(work[0])
+    assert maker is not None
 
-    answers = wire.part(compose())[wire.LENGTH_BYTES + 1 :]
-    errand, frames, slots = ComposeMail(), Frames(), [0] * _MESSAGES
+    def fill() -> list[bytes]:
+        return [message for job in work if (message := maker.made(job))]
 
-    def read() -> list[bytes]:
-        return [each for each in errand.read_part(memoryview(answers), slots, frames) if isinstance(each, bytes)]
-
-    messages = read()
-    assert len(messages) == _MESSAGES
+    messages = fill()
+    assert messages == of_child
     mails = [OutgoingEmail("b@bench.example.com", (address_of(0),), data, wire_safe=True) for data in messages]
     settled = [close(one, _ACCEPTED, now, random.random) for one in claimed]
     metrics, log = WorkerMetrics(CollectorRegistry()), OutcomeLog(clock, for_people=False, stream=_Nowhere())
@@ -93,9 +95,7 @@ def worker_steps(rounds: int) -> list[Step]:
         ("unsubscribe link and list headers", each(lambda one: write_links(one.recipient_id, one.address_id))),
         ("name the message to pixel and links", each(lambda one: (opens(one.id.bytes), clicks(one.id.bytes)))),
         ("return path", each(lambda one: write_path(one.id))),
-        ("encode for the render process", lambda: wire.encoder.encode(asked)),
-        ("in the render process: compose", compose),
-        ("read its answer, join it and look whether it ends where it should", read),
+        ("look up and encode values, make the head, fill the skeleton", fill),
         ("announce to the server", lambda: [announce(mail, features) for mail in mails]),
         ("read its replies", lambda: [_hear(reader) for _ in mails]),
         ("decide what its answer means", each(lambda one: close(one, _ACCEPTED, now, random.random))),

@@ -8,12 +8,12 @@ from email.policy import SMTP
 
 import minijinja
 
-from benchmarks.composing import jobs
+from benchmarks.composing import jobs, steering
 from benchmarks.processes import children_of, cpu_of_tree, cpu_seconds
 from benchmarks.results import Findings, Spread, Step, compared
-from benchmarks.sample import CONTENT
 from waypost.adapters.render.pool import RenderPool
 from waypost.kernel.clock import SystemClock
+from waypost.templates.model import Content
 from waypost.templates.ports import RenderFailure, RenderJob
 
 _BATCH = 200
@@ -22,11 +22,11 @@ _BATCH = 200
 class _Bare:
     """What the engine does alone: no process, no limits, nobody else's content."""
 
-    def __init__(self) -> None:
+    def __init__(self, content: Content) -> None:
         self._engine = minijinja.Environment()
-        self._engine.add_template("subject", CONTENT.subject)
-        self._engine.add_template("html.html", CONTENT.html or "")
-        self._engine.add_template("text", CONTENT.text or "")
+        self._engine.add_template("subject", content.subject)
+        self._engine.add_template("html.html", content.html or "")
+        self._engine.add_template("text", content.text or "")
 
     def render(self, job: RenderJob) -> tuple[str, str, str]:
         render, context = self._engine.render_template, job.context
@@ -71,8 +71,10 @@ async def measure(*, quick: bool) -> Findings:
     batches, rounds = (2, 1) if quick else (40, 5)
     slow = 1
     clock = SystemClock()
-    work, bare, pool = jobs(_BATCH, clock), _Bare(), RenderPool(clock=clock)
-    rendering, composing, engine, library = _Costs(), _Costs(), _Costs(), _Costs()
+    plain = jobs(_BATCH, clock)
+    work, pool = [steering(job) for job in plain], RenderPool(clock=clock)
+    bare = _Bare(work[0].content)
+    rendering, composing, engine, library, by_hand = _Costs(), _Costs(), _Costs(), _Costs(), _Costs()
 
     async def render_bare() -> Sequence[object]:
         return [bare.render(job) for job in work]
@@ -83,10 +85,12 @@ async def measure(*, quick: bool) -> Findings:
     try:
         await pool.compose(work)
         await pool.render(work)
+        await pool.compose(plain)
         for _ in range(rounds):
             await rendering.of(batches, lambda: pool.render(work))
             await engine.of(batches, render_bare)
             await composing.of(batches, lambda: pool.compose(work))
+            await by_hand.of(batches, lambda: pool.compose(plain))
             await library.of(slow, compose_bare)
     finally:
         await pool.close()
@@ -111,10 +115,19 @@ async def measure(*, quick: bool) -> Findings:
             goal="≥ 1.0",
             at_least=1.0,
         ),
+        compared(
+            name="plain mime",
+            what="compose whole messages of a content that only prints values, for which no process is asked",
+            unit="messages/s",
+            ours=by_hand.rates,
+            reference="the bare engine and the standard library's email.message",
+            theirs=library.rates,
+        ),
     ]
     steps = [
         Step("compose, render process", Spread.of(composing.there).middle),
         Step("compose, asking process", Spread.of(composing.here).middle),
+        Step("compose, where nobody is asked", Spread.of(by_hand.here).middle),
         Step("render, render process", Spread.of(rendering.there).middle),
         Step("render, asking process", Spread.of(rendering.here).middle),
         Step("bare engine", Spread.of(engine.here).middle),

@@ -34,10 +34,6 @@ _NOT_IN_BARE = {
         "name the message to pixel and links",
         "return path",
     ),
-    "asking the render process, and looking at its answer": (
-        "encode for the render process",
-        "read its answer, join it and look whether it ends where it should",
-    ),
     "metrics and log": ("metrics", "line of the log"),
 }
 

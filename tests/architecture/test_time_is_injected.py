@@ -18,7 +18,8 @@ _ALLOWED: dict[tuple[str, str], str] = {
     ("kernel/clock.py", "asyncio.sleep"): "the clock itself, and letting other tasks run as it advances",
     ("kernel/clock.py", "datetime.datetime.now"): "the clock itself",
     ("adapters/postgres/edges.py", "asyncio.sleep"): "zero seconds: whoever waits for the connection asks first",
-    ("notifications/compose.py", "asyncio.sleep"): "zero seconds: a signature takes its time, and others get theirs",
+    ("notifications/compose.py", "asyncio.sleep"): "zero seconds: composing takes its time, and others get theirs",
+    ("adapters/render/plain_book.py", "asyncio.sleep"): "zero seconds: the same, where no child does it",
     ("notifications/bulk.py", "asyncio.sleep"): "zero seconds: the database gets a hearing while items are read",
     ("imports/take_in.py", "asyncio.sleep"): "zero seconds: lets a statement go out before the next rows are prepared",
 }

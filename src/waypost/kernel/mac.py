@@ -32,17 +32,17 @@ _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
 class Mac:
     """Its repr shows nothing."""
 
-    __slots__ = ("_inner", "_outer")
+    __slots__ = ("_begin_inner", "_begin_outer")
 
     def __init__(self, secret: bytes) -> None:
         if len(secret) > _BLOCK:
             secret = hashlib.sha256(secret).digest()
         block = secret.ljust(_BLOCK, b"\0")
-        self._inner = _begin(block.translate(_INNER))
-        self._outer = _begin(block.translate(_OUTER))
+        self._begin_inner = _begin(block.translate(_INNER)).copy
+        self._begin_outer = _begin(block.translate(_OUTER)).copy
 
     def __call__(self, message: bytes) -> bytes:
-        inner, outer = self._inner.copy(), self._outer.copy()
+        inner, outer = self._begin_inner(), self._begin_outer()
         inner.update(message)
         outer.update(inner.digest())
         return outer.digest()

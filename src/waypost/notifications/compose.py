@@ -34,7 +34,9 @@ from waypost.templates.versions import Versions
 from waypost.tenants.ports import TenantStore
 
 _MOST_CACHED: Final = 2_000
-_SIGNED_IN_A_ROW: Final = 16
+_IN_A_ROW: Final = 10
+"""Messages, after which others on this loop get their time: a mail server waits while nobody hears its answers."""
+_FINISHED_IN_A_ROW: Final = 40
 _ERASED: Final = Withheld(state=State.SUPPRESSED, reason="recipient_erased")
 _NO_CONTENT: Final = Withheld(state=State.FAILED, reason="content_missing")
 _secrets_decoder = msgspec.msgpack.Decoder(dict[str, JsonValue])
@@ -89,7 +91,7 @@ class MailComposer:
         await self._instruments.prepare(self._work, {one.tenant_id for one in claimed})
         await self._outgoing.refresh({one.tenant_id for one in claimed})
         shared = await self._inputs.of_many(self._work, ((one.tenant_id, one.payload) for one in claimed))
-        opened = self._open_all(claimed, shared)
+        opened = await self._open_all(claimed, shared)
         tails: Mapping[Luggage, bytes | None] = {}
         if carried := [one.luggage for one in opened if isinstance(one, _Opened) and one.luggage is not None]:
             tails = await self._tails.make(carried)
@@ -103,14 +105,18 @@ class MailComposer:
                 await self._signed(letters, await self._renderer.compose([one.job for one in letters]), tails)
             )
         renditions = iter(await self._renderer.render(notes) if notes else ())
-        return [
-            one
-            if not isinstance(one, _Opened)
-            else _for_inbox(one, next(renditions))
-            if one.job.head is None
-            else self._finish(one, next(messages), b"" if one.luggage is None else tails[one.luggage] or b"")
-            for one in opened
-        ]
+        answers: list[ComposeAnswer] = []
+        for number, one in enumerate(opened, 1):
+            if number % _FINISHED_IN_A_ROW == 0:
+                await asyncio.sleep(0)
+            if not isinstance(one, _Opened):
+                answers.append(one)
+            elif one.job.head is None:
+                answers.append(_for_inbox(one, next(renditions)))
+            else:
+                tail = b"" if one.luggage is None else tails[one.luggage] or b""
+                answers.append(self._finish(one, next(messages), tail))
+        return answers
 
     async def _fetch_missing(self, claimed: Sequence[Claimed]) -> None:
         wanted: dict[str, set[tuple[UUID, str | None]]] = {}
@@ -131,11 +137,13 @@ class MailComposer:
         while len(self._houses) > max(_MOST_CACHED, len(claimed)):
             self._houses.popitem(last=False)
 
-    def _open_all(self, claimed: Sequence[Claimed], shared: Shared) -> list[_Opened | Withheld | Postponed]:
+    async def _open_all(self, claimed: Sequence[Claimed], shared: Shared) -> list[_Opened | Withheld | Postponed]:
         date = format_datetime(self._clock.now())
         opened: list[_Opened | Withheld | Postponed] = []
         kind: Kind | None = None
-        for one in claimed:
+        for number, one in enumerate(claimed, 1):
+            if number % _IN_A_ROW == 0:
+                await asyncio.sleep(0)
             if kind is None or not kind.takes_in(one):
                 kind = self._kind_of(one)
             if one.data_key is None:
@@ -207,8 +215,7 @@ class MailComposer:
         at, signed = self._clock.now(), list[bytes | RenderFailure]()
         waiting: list[tuple[int, bytes, Callable[[], bytes]]] = []
         for number, (one, message) in enumerate(zip(letters, messages, strict=True)):
-            if number % _SIGNED_IN_A_ROW == 0:
-                # Others on this loop get their time in between.
+            if number % _IN_A_ROW == 0:
                 await asyncio.sleep(0)
             signer = one.voice.signer
             if signer is not None and isinstance(message, bytes):

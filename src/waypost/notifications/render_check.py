@@ -32,10 +32,10 @@ class RenderCheck:
         if not trials:
             return
         jobs = [_job(tx.tenant_id, words, person) for _, words, person in trials]
-        answers = await self._renderer.render(jobs)
-        for (intent, words, person), job, answer in zip(trials, jobs, answers, strict=True):
-            if intent.answer is None and isinstance(answer, RenderFailure):
-                intent.refuse(_refused(intent.command, job, words.wording.mentioned, person, answer))
+        failures = await self._renderer.try_out(jobs)
+        for (intent, words, person), job, failure in zip(trials, jobs, failures, strict=True):
+            if intent.answer is None and failure is not None:
+                intent.refuse(_refused(intent.command, job, words.wording.mentioned, person, failure))
 
 
 def put_into_words(tenant_id: str, intents: Sequence[Intent]) -> None:

@@ -145,6 +145,10 @@ class Renderer(Protocol):
         """One answer per job, in order. A job that kills its process costs only itself."""
         ...
 
+    async def try_out(self, jobs: Sequence[RenderJob]) -> Sequence[RenderFailure | None]:
+        """Why `render` would fail, for each job; None where it would not."""
+        ...
+
     async def compose(self, jobs: Sequence[RenderJob]) -> Sequence[bytes | RenderFailure]:
         """The finished RFC 5322 message of each job: CRLF, also at its end, and no line begins with a dot. That is
         looked at outside of the process that made it."""

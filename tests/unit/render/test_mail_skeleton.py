@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.plain_jobs import HEAD, job_of
 
 from waypost.adapters.render import wire
 from waypost.adapters.render.engine import JinjaDialect, make_environment
@@ -16,16 +17,14 @@ from waypost.adapters.render.errand import ComposeMail
 from waypost.adapters.render.frames import Frames
 from waypost.adapters.render.limits import RenderLimits
 from waypost.adapters.render.mail_compose import compile_mail
+from waypost.adapters.render.plain_book import PlainBook
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.rendition import Rendition
 from waypost.adapters.render.skeleton import LARGEST, Frame, Skeleton, Untrue
 from waypost.adapters.render.wire import Parts
 from waypost.channels.rules import is_wire_safe
-from waypost.templates.ports import MailHead, RenderFailure
+from waypost.templates.ports import RenderFailure
 
-HEAD = MailHead(
-    message_id="a@example.com", sender="a@example.com", to="b@example.com", date="Thu, 15 Jan 2026 12:00:00 +0000"
-)
 LITERALS = st.text(
     st.characters(exclude_characters="{}\x00", exclude_categories=["Cs"]), max_size=90
 ) | st.sampled_from(
@@ -136,13 +135,16 @@ def test_the_skeleton_travels_once_and_is_good_for_its_slot_only() -> None:
     answers = [rendition.say({"name": name}, None, None, HEAD) for name in ("Ada", "Björn", "a.b")]
     assert [isinstance(one, wire.Said) and one.skeleton is not None for one in answers] == [True, False, False]
     frames = Frames()
-    errand = ComposeMail()
+    errand, asked = ComposeMail(PlainBook(10_000)), [(4, job_of({}))]
     read = [bytes(wire.part([one])[wire.LENGTH_BYTES + 1 :]) for one in answers]
-    first = errand.read_part(memoryview(read[0]), [4], frames)
-    rest = [*errand.read_part(memoryview(read[1]), [4], frames), *errand.read_part(memoryview(read[2]), [4], frames)]
+    first = errand.read_part(memoryview(read[0]), asked, frames)
+    rest = [
+        *errand.read_part(memoryview(read[1]), asked, frames),
+        *errand.read_part(memoryview(read[2]), asked, frames),
+    ]
     whole = Rendition(parts, RenderLimits())
     assert [*first, *rest] == [whole.compose({"name": name}, None, None, HEAD) for name in ("Ada", "Björn", "a.b")]
-    assert isinstance(errand.read_part(memoryview(read[1]), [5], frames)[0], RenderFailure)
+    assert isinstance(errand.read_part(memoryview(read[1]), [(5, job_of({}))], frames)[0], RenderFailure)
 
 
 SKELETON = Skeleton([b"", b"\r\nA", b"\r\n"], [0, 1], 2)
@@ -156,7 +158,7 @@ def test_what_could_end_early_or_does_not_fit_is_no_message(said: bytes) -> None
     with pytest.raises(Untrue):
         Frame(SKELETON).filled(said)
     parts = memoryview(bytes(wire.part([wire.Said(said, SKELETON), b"a\r\n.\r\nb\r\n", b"a\r\n"])[5:]))
-    failed, unsafe, fine = ComposeMail().read_part(parts, [0, 0, 0], Frames())
+    failed, unsafe, fine = ComposeMail(PlainBook(10_000)).read_part(parts, [(0, job_of({}))] * 3, Frames())
     assert isinstance(failed, RenderFailure)
     assert isinstance(unsafe, RenderFailure)
     assert fine == b"a\r\n"

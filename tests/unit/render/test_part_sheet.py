@@ -8,11 +8,13 @@ import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.plain_jobs import job_of
 
 from waypost.adapters.render import wire
 from waypost.adapters.render.errand import RenderParts
 from waypost.adapters.render.frames import Frames
 from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.plain_book import PlainBook
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.adapters.render.rendition import Rendition
 from waypost.adapters.render.sheet import FillableSheet, Sheet, SheetPart
@@ -52,7 +54,7 @@ def context_of(name: str, first: str) -> dict[str, Any]:
 def crossed(rendition: Rendition, context: dict[str, Any], frames: Frames) -> RenderedParts | RenderFailure:
     """As it is when it has gone from the child to whoever asked."""
     told = wire.encoder.encode([rendition.tell(context, None, None)])
-    return RenderParts().read_part(memoryview(told), [3], frames)[0]
+    return RenderParts(PlainBook(10_000), 10_000).read_part(memoryview(told), [(3, job_of(context))], frames)[0]
 
 
 def outcome(render: Callable[[], RenderedParts | RenderFailure]) -> object:
@@ -130,7 +132,9 @@ def test_what_a_child_says_without_truth_is_a_failure_of_that_message_alone() ->
         wire.Told("too large", ["x" * LARGEST]),
         wire.Told("one more", ["z"]),
     ]
-    answers = RenderParts().read_part(memoryview(msgspec.msgpack.encode(told)), [1] * 5, Frames())
+    answers = RenderParts(PlainBook(10_000), 10_000).read_part(
+        memoryview(msgspec.msgpack.encode(told)), [(1, job_of({}))] * 5, Frames()
+    )
     assert [answer.text if isinstance(answer, RenderedParts) else None for answer in answers] == [
         None,
         "axb",

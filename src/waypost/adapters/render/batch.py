@@ -86,6 +86,7 @@ class Batch(Generic[Result]):
 
         async def exchange(child: RenderProcess) -> int | None:
             plan = child.shelf.plan(jobs)
+            asked = list(zip(plan.slots, jobs, strict=True))
             try:
                 request = wire.frame(self._errand.ask(plan, jobs))
             except (OverflowError, RecursionError, UnicodeEncodeError, TypeError):
@@ -98,10 +99,10 @@ class Batch(Generic[Result]):
             results: list[Result | RenderFailure] = []
 
             def take(part: memoryview) -> None:
-                results.extend(self._errand.read_part(part, plan.slots[len(results) :], child.frames))
+                results.extend(self._errand.read_part(part, asked[len(results) :], child.frames))
 
             reply = await child.ask(request, take)
-            toll, rest = self._errand.read(reply, plan.slots[len(results) :], child.frames)
+            toll, rest = self._errand.read(reply, asked[len(results) :], child.frames)
             results.extend(rest)
             child.worn = toll.worn
             for index, result in zip(chunk, results, strict=False):

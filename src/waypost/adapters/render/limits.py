@@ -11,6 +11,9 @@ MAX_DERIVED_BYTES: Final = 256 * 1024
 """Of HTML that has no text part of its own: deriving one from more takes too long for a message."""
 MAX_SCHEMA_BYTES: Final = 64 * 1024
 
+MOST_PLAIN_BYTES: Final = 8 * 1024 * 1024
+"""Of the contents whose messages are made without a child, mails and parts each."""
+
 
 class RenderLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Time is counted as the child's own CPU time, so that a busy host never makes an honest message late.

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from html import unescape
 from typing import Final
 
-from waypost.adapters.render.mail_slots import RESERVED, Path
+from waypost.adapters.render.link_words import LINK_WORDS, LinkWords, value_at
+from waypost.adapters.render.mail_slots import RESERVED
+from waypost.adapters.render.recipes import Path
 from waypost.templates.model import JsonObject
 from waypost.templates.ports import Instrument
-from waypost.tracking.link_pattern import MOST_WORDS, WordPen, hole, is_pattern, is_word, set_of
+from waypost.tracking.link_pattern import MOST_WORDS, hole, is_pattern
 from waypost.tracking.link_token import BETWEEN, LinkPen
 from waypost.tracking.targets import target_of
-
-LINK_WORDS: Final = "waypost_words"
-"""In the context: the words of the message."""
 
 Render = Callable[[str], Callable[[JsonObject], str]]
 """Makes a template of a piece of markup."""
@@ -65,7 +64,7 @@ class PersonalLink:
             return None
         address = self.pieces[0]
         for place, path in enumerate(self.paths, 1):
-            value = _value_at(context, path)
+            value = value_at(context, path)
             if value is None:
                 return None
             address = f"{address}{value}{self.pieces[place]}"
@@ -76,26 +75,14 @@ class Patterns:
     """Which of a content's personal links are patterns, and the words of each message for them."""
 
     def __init__(self, instrument: Instrument, personal: list[PersonalLink]) -> None:
-        found, self._paths = _patterns(instrument, personal)
-        of_set = set_of([".".join(path) for path in self._paths])
+        found, paths = _patterns(instrument, personal)
         pen = LinkPen(instrument.key, instrument.version)
-        self._pen = WordPen(instrument.key, of_set)
+        self.words = LinkWords(instrument.key, paths)
         self.written = {
-            link: f"{pen.write_pattern(link, pattern, of_set)}{BETWEEN}{{{{ {LINK_WORDS} }}}}"
+            link: f"{pen.write_pattern(link, pattern, self.words.of_set)}{BETWEEN}{{{{ {LINK_WORDS} }}}}"
             for link, pattern in found.items()
         }
         """By the link's number, what follows the message in its address."""
-
-    def words(self, context: JsonObject) -> str | None:
-        """None where one of the values is no word: these links are then signed one by one."""
-        words: list[str] = []
-        for path in self._paths:
-            value = _value_at(context, path)
-            word = value if type(value) is str else str(value)
-            if value is None or not is_word(word):
-                return None
-            words.append(word)
-        return self._pen.write(words)
 
 
 def _patterns(instrument: Instrument, personal: list[PersonalLink]) -> tuple[dict[int, str], list[Path]]:
@@ -128,13 +115,3 @@ def _pattern(one: PersonalLink, numbers: dict[Path, int], spared: tuple[str, ...
     for path in one.paths or ():
         url = url.replace(_STAND_IN.format(numbers[path]), hole(numbers[path]))
     return url if is_pattern(url) else None
-
-
-def _value_at(context: JsonObject, path: Path) -> str | int | None:
-    """None where there is none, or it is of a kind that only the engine knows how to print."""
-    value: object = context
-    for name in path:
-        if not isinstance(value, dict) or name not in value:
-            return None
-        value = value[name]  # pyright: ignore[reportUnknownVariableType] — contexts are plain JSON
-    return value if type(value) is str or type(value) is int else None  # pyright: ignore[reportUnknownArgumentType]

@@ -13,9 +13,11 @@ from collections.abc import Container
 from html import unescape
 from typing import Final
 
-from waypost.adapters.render.link_personal import LINK_WORDS, Patterns, PersonalLink, Render
+from waypost.adapters.render.link_personal import Patterns, PersonalLink, Render
 from waypost.adapters.render.link_scan import Link, Scan, scan
+from waypost.adapters.render.link_words import LINK_WORDS
 from waypost.adapters.render.mail_quoted import tags_of
+from waypost.adapters.render.recipes import Path
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.templates.context import LINKS
 from waypost.templates.model import JsonObject, JsonValue
@@ -54,11 +56,18 @@ class LinkSlots:
 
     def words(self, context: JsonObject) -> JsonObject | None:
         """For `worded`: the context with what is signed for this message. None where a value is no word."""
-        words = self._patterns.words(context) if self._patterns is not None else None
+        words = self._patterns.words.of(context) if self._patterns is not None else None
         if words is None or self._patterns is None:
             return None
         others = self._signed_one_by_one(context, self._patterns.written.keys())
         return None if others is None else {**context, LINK_WORDS: words, **others}
+
+    @property
+    def usual_words(self) -> list[Path] | None:
+        """The values that all is signed with that differs from message to message; None where there is more."""
+        if self._patterns is None:
+            return None if self.personal else []
+        return self._patterns.words.paths if len(self._patterns.written) == len(self.personal) else None
 
     def marks(self, context: JsonObject) -> JsonObject | None:
         """For `template`: the context with what is signed for this message. None where one of its addresses is none

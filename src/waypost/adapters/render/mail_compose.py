@@ -11,11 +11,13 @@ from waypost.adapters.render.dialect import MARKUP, Dialect
 from waypost.adapters.render.engine import RENDER_ERRORS, JinjaDialect, make_environment
 from waypost.adapters.render.html_text import html_to_text
 from waypost.adapters.render.mail_derived import CalmQuoter, derived_text
-from waypost.adapters.render.mail_head import HeadLines, SubjectLine
+from waypost.adapters.render.mail_head import HeadLines
 from waypost.adapters.render.mail_quoted import SOFT_BREAK, WEB_ADDRESS_FILTER, ValueQuoter, quoted, quoted_template
 from waypost.adapters.render.mail_skeleton import MailSkeleton
 from waypost.adapters.render.mail_slots import SlottedTemplate
+from waypost.adapters.render.mail_subject import SubjectLine
 from waypost.adapters.render.mail_tracked import Quotable, markup_part
+from waypost.adapters.render.recipes import MailRecipe, Path
 from waypost.adapters.render.skeleton import BETWEEN, LARGEST, Frame
 from waypost.adapters.render.speech import Speech
 from waypost.adapters.render.wire import Parts
@@ -51,6 +53,10 @@ class _Part:
         speech = dialect.speech if isinstance(dialect, JinjaDialect) else None
         self.slots = SlottedTemplate.of(source) if speech else None
         self._fast = _quoted_environment(source, self._quoter, speech) if speech and not self.slots else None
+
+    @property
+    def words(self) -> list[Path] | None:
+        return []
 
     def marked(self, context: JsonObject) -> JsonObject | None:
         return context
@@ -96,6 +102,8 @@ class CompiledMail:
         self.skeleton = self._skeleton()
         """Of messages without files; None where a part does more than print values."""
         self._frame = None if self.skeleton is None else Frame(self.skeleton.shown)
+        self.recipe = None if self.skeleton is None else self._recipe(self.skeleton)
+        """By which messages of the skeleton are made without us; None where that takes more than looking values up."""
 
     def _skeleton(self) -> MailSkeleton | None:
         text = self._text.slots
@@ -108,6 +116,12 @@ class CompiledMail:
         if html is None:
             return None
         return MailSkeleton([_BEFORE_TEXT[False], _BEFORE_HTML[False], _AFTER_HTML], [(text, False), (html, True)])
+
+    def _recipe(self, skeleton: MailSkeleton) -> MailRecipe | None:
+        subject, words = self._subject.slots, [] if self._html is None else self._html.words
+        if subject is None or words is None:
+            return None
+        return MailRecipe(subject.shown, skeleton.printed, skeleton.ends, words)
 
     def say(self, context: JsonObject, head: MailHead) -> bytes | None:
         """What the skeleton is filled with; None where the message must be made whole. Raises `RenderRefused`."""

@@ -3,12 +3,8 @@
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from waypost.adapters.render.dialect import Dialect
-from waypost.adapters.render.engine import JinjaDialect
 from waypost.adapters.render.mail_headers import address_header, date_header, message_id_header, text_header
-from waypost.adapters.render.mail_slots import SlottedTemplate
 from waypost.adapters.render.refusal import RenderRefused
-from waypost.templates.model import JsonObject
 from waypost.templates.ports import MailHead
 
 _Value = TypeVar("_Value")
@@ -22,14 +18,15 @@ class HeadLines:
 
     def of(self, head: MailHead, subject_line: str) -> str:
         """All lines but those of MIME. Raises `RenderRefused`."""
-        line = self._line
+        line, kept = self._line, self._kept
         lines = [line("Date", head.date, _date), line("From", head.sender, _mailbox)]
         if head.reply_to is not None:
             lines.append(line("Reply-To", head.reply_to, _mailbox))
         if head.cc:
             lines.append(line("Cc", head.cc, address_header))
         for name, value in head.headers:
-            lines.append(line(name, value, text_header))
+            known = kept.get(name)
+            lines.append(known[1] if known is not None and known[0] == value else line(name, value, text_header))
         lines += [address_header("To", (head.to,)), subject_line, message_id_header(head.message_id)]
         return "".join(lines)
 
@@ -44,19 +41,12 @@ class HeadLines:
         return line
 
 
-class SubjectLine:
-    """Filled without the engine where the subject does nothing but print values."""
-
-    def __init__(self, dialect: Dialect, source: str) -> None:
-        self._render = dialect.template("subject", source).render
-        self._slots = SlottedTemplate.as_it_is(source) if isinstance(dialect, JinjaDialect) else None
-
-    def of(self, context: JsonObject) -> str:
-        subject = self._slots.fill_plain(context) if self._slots is not None else None
-        try:
-            return text_header("Subject", self._render(context) if subject is None else subject)
-        except RenderRefused as refused:
-            raise RenderRefused(refused.code, refused.message, refused.pointer or "/subject") from None
+def subject_line(subject: str) -> str:
+    """Raises `RenderRefused`."""
+    try:
+        return text_header("Subject", subject)
+    except RenderRefused as refused:
+        raise RenderRefused(refused.code, refused.message, refused.pointer or "/subject") from None
 
 
 def _mailbox(name: str, mailbox: str) -> str:

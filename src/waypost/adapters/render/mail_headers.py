@@ -31,13 +31,15 @@ _CALM_MAILBOX: Final = re.compile(
 )
 _MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[A-Za-z0-9.-]+\Z")
 _NAME: Final = re.compile(r"(?!\.)[!-9;-~]{1,76}\Z")  # no dot at the start of a line
+_USUAL: Final = frozenset({"Subject", "List-Unsubscribe"})
+"""What every message has anew."""
 _SPACES: Final = re.compile(" +")
 _DATE: Final = re.compile(r"[A-Za-z0-9 ,:+-]{10,60}\Z")
 
 
 def text_header(name: str, value: str) -> str:
     """An unstructured header: the subject, or one of the caller's own."""
-    if not _NAME.match(name):
+    if name not in _USUAL and not _NAME.match(name):
         raise _refused("A header's name holds a character that header names cannot have.")
     if len(value) <= 60:
         if len(name) <= 16 and _CALM_VALUE.match(value):

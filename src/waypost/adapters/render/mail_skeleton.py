@@ -7,8 +7,9 @@ another kind, or would have to be joined with what follows, the message is made 
 from typing import Final
 
 from waypost.adapters.render.mail_quoted import SOFT_BREAK, ValueQuoter, is_calm
-from waypost.adapters.render.mail_slots import SlottedTemplate
+from waypost.adapters.render.mail_slots import SlottedTemplate, is_within_reach
 from waypost.adapters.render.printed_values import KnownForms, PrintedValues
+from waypost.adapters.render.recipes import Path
 from waypost.adapters.render.skeleton import Skeleton
 from waypost.templates.model import JsonObject
 
@@ -23,25 +24,35 @@ class MailSkeleton:
         """`around` stands before, between and after the parts, each of which is or is not markup."""
         paths = list(dict.fromkeys(path for part, _ in parts for path in part.printed))
         places = {path: 1 + 2 * number for number, path in enumerate(paths)}
-        self._values = PrintedValues(paths, QuotedForms())
-        self._ends: list[int] = []
+        self.printed = paths
+        self.ends: list[int] = []
+        """Which of the pieces said are said once more, at last."""
         literals, printed = ["", around[0]], [_HEAD]
         for (part, is_markup), after in zip(parts, around[1:], strict=True):
             numbers = [places[path] + is_markup for path in part.printed]
             last = part.literals[-1].removesuffix(SOFT_BREAK)
             if numbers and not last:
-                self._ends.append(numbers[-1])
-                numbers[-1] = 2 * len(paths) + len(self._ends)
+                self.ends.append(numbers[-1])
+                numbers[-1] = 2 * len(paths) + len(self.ends)
             literals[-1] += part.literals[0] if numbers else last
             literals += part.literals[1:-1]
             if numbers:
                 literals.append(last)
             literals[-1] += after
             printed += numbers
-        self.shown = Skeleton([each.encode() for each in literals], printed, 1 + 2 * len(paths) + len(self._ends))
+        self.shown = Skeleton([each.encode() for each in literals], printed, 1 + 2 * len(paths) + len(self.ends))
+        self.values = SaidValues(paths, self.ends).of
 
-    def values(self, context: JsonObject) -> list[str] | None:
-        """All that is said but the head; None where the message must be made the other way."""
+
+class SaidValues:
+    """All that is said in a message but its head."""
+
+    def __init__(self, printed: list[Path], ends: list[int]) -> None:
+        self._values = PrintedValues(printed, QuotedForms())
+        self._ends = ends
+
+    def of(self, context: JsonObject) -> list[str] | None:
+        """None where the message must be made the other way."""
         values = self._values.of(context)
         if values is None:
             return None
@@ -64,7 +75,7 @@ class QuotedForms:
         self.known = KnownForms()
 
     def of(self, value: object) -> tuple[str, str]:
-        if type(value) is int:
+        if type(value) is int and is_within_reach(value):
             form = f"{value}{SOFT_BREAK}"
             return form, form
         if type(value) is not str:

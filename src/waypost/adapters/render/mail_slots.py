@@ -5,28 +5,27 @@ is not plainly there, a name or a type, is left to the engine, which knows what 
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from waypost.adapters.render.mail_quoted import ValueQuoter, literal_pieces, plain_pieces
+from waypost.adapters.render.recipes import Path, PlainTemplate
 from waypost.adapters.render.skeleton import picker
 from waypost.templates.model import JsonObject
-
-Spelled = TypeVar("Spelled")
-Path = tuple[str, ...]
-"""A name of the context, and names inside of what it is."""
 
 _VALUE: Final = re.compile(r"\{\{\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*\}\}\Z", re.ASCII)
 # Words that mean something to the engine whatever the context says.
 RESERVED: Final = frozenset(
     {"true", "false", "none", "True", "False", "None", "self", "loop", "super", "caller", "varargs", "kwargs"}
 )
+_SMALLEST: Final = -(1 << 63)
+_LARGEST: Final = (1 << 64) - 1
 
 
 class SlottedTemplate:
     """Literals with a value after each but the last."""
 
-    __slots__ = ("_paths", "_pick", "_pieces", "literals", "printed")
+    __slots__ = ("_pick", "_pieces", "_values_in", "literals", "printed")
 
     def __init__(self, literals: list[str], printed: list[Path]) -> None:
         self.literals = literals
@@ -35,7 +34,7 @@ class SlottedTemplate:
         self._pieces = [""] * (2 * len(printed) + 1)
         self._pieces[::2] = literals
         self._pick = picker([numbers[path] for path in printed])
-        self._paths = split_paths(numbers)
+        self._values_in = looking_up(list(numbers))
 
     @classmethod
     def of(cls, source: str) -> "SlottedTemplate | None":
@@ -64,6 +63,10 @@ class SlottedTemplate:
             literals.append("")
         return cls(literals, printed)
 
+    @property
+    def shown(self) -> PlainTemplate:
+        return PlainTemplate(self.literals, self.printed)
+
     def fill(self, context: JsonObject, quoter: ValueQuoter) -> str | None:
         """The quoted-printable text, or None where only the engine can tell what to print."""
         quoter.met_oddity = False
@@ -75,41 +78,40 @@ class SlottedTemplate:
         return self._fill(context, _as_it_is)
 
     def _fill(self, context: JsonObject, spell: Callable[[object], str]) -> str | None:
-        values = values_at(self._paths, context, spell)
-        if values is None:
+        try:
+            values = [spell(value) for value in self._values_in(context)]
+        except (KeyError, TypeError):
             return None
         pieces = self._pieces.copy()
         pieces[1::2] = self._pick(values)
         return "".join(pieces)
 
 
-def split_paths(paths: Iterable[Path]) -> list[tuple[str, Path]]:
-    """For `values_at`: the name in the context, and those inside."""
-    return [(path[0], path[1:]) for path in paths]
+def looking_up(paths: Sequence[Path]) -> Callable[[JsonObject], Sequence[object]]:
+    """Tells what is at each path of a context. Raises `KeyError` or `TypeError` where one is not plainly there: the
+    engine knows what to print then, or how to refuse."""
+    if all(len(path) == 1 for path in paths):
+        return picker([name for (name,) in paths])
+    return lambda context: [_value_at(path, context) for path in paths]
 
 
-def values_at(
-    paths: Sequence[tuple[str, Path]], context: JsonObject, spell: Callable[[object], Spelled]
-) -> list[Spelled] | None:
-    """What is at each path, spelled. None where one is not plainly there, or `spell` raises `TypeError`: the engine
-    knows what to print then, or how to refuse."""
-    values = list[Spelled]()
-    try:
-        for name, rest in paths:
-            value: object = context[name]
-            for inner in rest:
-                if type(value) is not dict:
-                    return None
-                value = value[inner]  # pyright: ignore[reportUnknownVariableType] — contexts are plain JSON
-            values.append(spell(value))  # pyright: ignore[reportUnknownArgumentType]
-    except (KeyError, TypeError):
-        return None
-    return values
+def _value_at(path: Path, context: JsonObject) -> object:
+    value: object = context
+    for name in path:
+        if type(value) is not dict:
+            raise TypeError
+        value = value[name]  # pyright: ignore[reportUnknownVariableType] — contexts are plain JSON
+    return value  # pyright: ignore[reportUnknownVariableType]
 
 
 def _as_it_is(value: object) -> str:
     if type(value) is str:
         return value
-    if type(value) is int:
+    if type(value) is int and is_within_reach(value):
         return str(value)
     raise TypeError
+
+
+def is_within_reach(value: int) -> bool:
+    """Larger numbers never reach a child, and are refused."""
+    return _SMALLEST <= value <= _LARGEST

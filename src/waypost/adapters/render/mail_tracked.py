@@ -10,6 +10,7 @@ from waypost.adapters.render.link_scan import NO_TRACK
 from waypost.adapters.render.link_slots import LinkSlots, Render
 from waypost.adapters.render.mail_quoted import quoted
 from waypost.adapters.render.mail_slots import SlottedTemplate
+from waypost.adapters.render.recipes import Path
 from waypost.templates.model import JsonObject
 from waypost.templates.ports import Instrument
 
@@ -20,6 +21,11 @@ class Quotable(Protocol):
     @property
     def slots(self) -> SlottedTemplate | None:
         """Where it does nothing but print values of the context that `marked` gives."""
+        ...
+
+    @property
+    def words(self) -> list[Path] | None:
+        """The values of which `marked` makes words of links; None where it does more."""
         ...
 
     def marked(self, context: JsonObject) -> JsonObject | None:
@@ -66,6 +72,10 @@ class TrackedPart:
     def slots(self) -> SlottedTemplate | None:
         usual = self._worded or self._tracked
         return None if usual is None else usual.slots
+
+    @property
+    def words(self) -> list[Path] | None:
+        return self._links.usual_words
 
     def marked(self, context: JsonObject) -> JsonObject | None:
         return self._links.marks(context) if self._worded is None else self._links.words(context)

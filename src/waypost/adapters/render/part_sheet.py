@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from waypost.adapters.render.dialect import JSON, MARKUP
 from waypost.adapters.render.mail_slots import SlottedTemplate
 from waypost.adapters.render.printed_values import PlainForms, PrintedValues
+from waypost.adapters.render.recipes import PartsRecipe
 from waypost.adapters.render.sheet import FillableSheet, Sheet, SheetPart
 from waypost.templates.model import JsonObject
 
 
 class PartSheet:
-    def __init__(self, parts: Mapping[str, SlottedTemplate], most: int) -> None:
+    def __init__(self, subject: SlottedTemplate | None, parts: Mapping[str, SlottedTemplate], most: int) -> None:
         paths = list(dict.fromkeys(path for part in parts.values() for path in part.printed))
         numbers = {path: 2 * number for number, path in enumerate(paths)}
         made = {
@@ -18,6 +19,8 @@ class PartSheet:
             for name, part in parts.items()
         }
         self.shown = Sheet(2 * len(paths), made.get(MARKUP), made["text"], made.get("preheader"))
+        self.recipe = None if subject is None else PartsRecipe(subject.shown, paths)
+        """None where the subject does more than the parts do."""
         self._values = PrintedValues(paths, PlainForms())
         self._filled = FillableSheet(self.shown)
         self._most = most
@@ -35,7 +38,7 @@ class PartSheet:
             if slots is None:
                 return None
             parts[name] = slots
-        return cls(parts, most)
+        return cls(SlottedTemplate.as_it_is(sources["subject"]), parts, most)
 
     def values(self, context: JsonObject) -> list[str] | None:
         """None where the parts must be rendered, or may become too large."""

@@ -1,10 +1,12 @@
 """`templates.ports.Renderer` over render processes. Nothing that a tenant wrote is parsed in this process.
 
+Where a child has told that a content does nothing but print values, these are looked up and put into place here.
+
 Two lanes: the main one serves everybody; whoever killed a child lately is served by the quarantine lane, whose child
 lives only while there is work for it. A new schema is always judged there: it comes rarely and is never urgent.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Final, TypeVar
 
@@ -15,7 +17,16 @@ from waypost.adapters.render.batch import Batch
 from waypost.adapters.render.equipment import Equipment
 from waypost.adapters.render.errand import ComposeMail, Errand, RenderParts
 from waypost.adapters.render.lane import Lane
-from waypost.adapters.render.limits import MAX_COMPILED_BYTES, MAX_SCHEMA_BYTES, MAX_SOURCE_BYTES, RenderLimits
+from waypost.adapters.render.limits import (
+    MAX_COMPILED_BYTES,
+    MAX_SCHEMA_BYTES,
+    MAX_SOURCE_BYTES,
+    MOST_PLAIN_BYTES,
+    RenderLimits,
+)
+from waypost.adapters.render.plain_book import PlainBook, by_hand
+from waypost.adapters.render.plain_mail import PlainMail
+from waypost.adapters.render.plain_parts import PlainParts
 from waypost.adapters.render.process import ProcessLost, RenderProcess
 from waypost.adapters.render.suspicion import Suspicion
 from waypost.kernel.clock import Clock
@@ -25,6 +36,7 @@ from waypost.templates.model import Content, Fragment, JsonObject, LocaleSource,
 from waypost.templates.ports import ContentReport, RenderedParts, RenderFailure, RenderJob
 
 _Result = TypeVar("_Result")
+_Made = TypeVar("_Made")
 
 _POINTERS: Final = tuple(f"/{part}" for part in wire.PARTS)
 _MOST_WAITING: Final = 128
@@ -72,16 +84,27 @@ class RenderPool:
             linger_seconds=_MAIL_LINGERS_SECONDS,
         )
         self._suspicion = Suspicion(clock)
+        self._plain_parts: PlainBook[PlainParts] = PlainBook(MOST_PLAIN_BYTES)
+        self._plain_mails: PlainBook[PlainMail] = PlainBook(MOST_PLAIN_BYTES)
+        self._render_parts = RenderParts(self._plain_parts, self._limits.message_bytes)
+        self._compose_mail = ComposeMail(self._plain_mails)
 
     async def warm(self) -> None:
         """Starts a child ahead of the first message, which then need not wait for it."""
         await self._main.warm()
 
     async def render(self, jobs: Sequence[RenderJob]) -> Sequence[RenderedParts | RenderFailure]:
-        return await self._batch(jobs, RenderParts())
+        plain = await by_hand(jobs, self._plain_parts, PlainParts.made)
+        return await self._batch(jobs, plain, self._render_parts)
+
+    async def try_out(self, jobs: Sequence[RenderJob]) -> Sequence[RenderFailure | None]:
+        plain = await by_hand(jobs, self._plain_parts, PlainParts.will_do)
+        tried = await self._batch(jobs, plain, self._render_parts)
+        return [one if isinstance(one, RenderFailure) else None for one in tried]
 
     async def compose(self, jobs: Sequence[RenderJob]) -> Sequence[bytes | RenderFailure]:
-        return await self._batch(jobs, ComposeMail())
+        plain = await by_hand(jobs, self._plain_mails, PlainMail.made)
+        return await self._batch(jobs, plain, self._compose_mail)
 
     async def check(self, tenant_id: str, content: Content, *, is_compiled: bool = False) -> ContentReport:
         most_bytes = MAX_COMPILED_BYTES if is_compiled else MAX_SOURCE_BYTES
@@ -194,16 +217,23 @@ class RenderPool:
         await self._quarantine.close()
         await self._press.close()
 
-    async def _batch(self, jobs: Sequence[RenderJob], errand: Errand[_Result]) -> Sequence[_Result | RenderFailure]:
-        batch = Batch(
-            jobs,
-            errand,
-            main=self._main,
-            quarantine=self._quarantine,
-            suspicion=self._suspicion,
-            limits=self._limits,
-        )
-        return await batch.run()
+    async def _batch(
+        self, jobs: Sequence[RenderJob], plain: Sequence[_Made | None], errand: Errand[_Result]
+    ) -> Sequence[_Made | _Result | RenderFailure]:
+        """Asks a child for those that were not plain enough to be made here."""
+        others = [job for job, made in zip(jobs, plain, strict=True) if made is None]
+        answers: Iterator[_Result | RenderFailure] = iter(())
+        if others:
+            batch = Batch(
+                others,
+                errand,
+                main=self._main,
+                quarantine=self._quarantine,
+                suspicion=self._suspicion,
+                limits=self._limits,
+            )
+            answers = iter(await batch.run())
+        return [next(answers) if made is None else made for made in plain]
 
     async def _ask(
         self, lane: Lane, who: str, request: bytearray, decoder: msgspec.msgpack.Decoder[_Result]

@@ -1,10 +1,10 @@
 """The values that a content prints, each once for text and once for markup, whatever form they then take."""
 
-from itertools import chain
 from typing import Final, Protocol
 
 from waypost.adapters.render.mail_quoted import escaped, is_calm
-from waypost.adapters.render.mail_slots import Path, split_paths, values_at
+from waypost.adapters.render.mail_slots import is_within_reach, looking_up
+from waypost.adapters.render.recipes import Path
 from waypost.templates.model import JsonObject
 
 _LONGEST_KNOWN: Final = 60
@@ -35,16 +35,19 @@ class KnownForms(dict[object, tuple[str, str]]):
 
 class PrintedValues:
     def __init__(self, paths: list[Path], forms: Forms) -> None:
-        self._paths = split_paths(paths)
+        self._values_in = looking_up(paths)
         self._forms = forms
 
     def of(self, context: JsonObject) -> list[str] | None:
         """Two for each path; None where one is not plainly there, or of another kind."""
-        found = values_at(self._paths, context, self._both)
-        return None if found is None else list(chain.from_iterable(found))
-
-    def _both(self, value: object) -> tuple[str, str]:
-        return self._forms.known.get(value) or self._forms.of(value)
+        known, form = self._forms.known.get, self._forms.of
+        said = list[str]()
+        try:
+            for value in self._values_in(context):
+                said += known(value) or form(value)
+        except (KeyError, TypeError):
+            return None
+        return said
 
 
 class PlainForms:
@@ -56,11 +59,12 @@ class PlainForms:
         self.known = KnownForms()
 
     def of(self, value: object) -> tuple[str, str]:
-        if type(value) is int:
+        if type(value) is int and is_within_reach(value):
             form = str(value)
             return form, form
         if type(value) is not str:
             raise TypeError
         if is_calm(value):
             return value, value
+        value.encode()  # raises where no message can hold it
         return self.known.keep(value, (value, escaped(value)))

@@ -46,9 +46,10 @@ class Rendition:
             return self.render(context, locale, timezone)
         self._speech.turn_to(locale, timezone, self._content.locale)
         subject = self._subject(context)
-        shown = None if self._has_told else sheet.shown
+        if self._has_told:
+            return Told(subject, values)
         self._has_told = True
-        return Told(subject, values, shown)
+        return Told(subject, values, sheet.shown, sheet.recipe)
 
     def render(self, context: JsonObject, locale: str | None = None, timezone: str | None = None) -> RenderedParts:
         self._speech.turn_to(locale, timezone, self._content.locale)
@@ -73,9 +74,10 @@ class Rendition:
         said = self._mail.say(context, head)
         if said is None or self._mail.skeleton is None:
             return self._measured(self._mail.whole(context, head))
-        skeleton = None if self._has_said else self._mail.skeleton.shown
+        if self._has_said:
+            return Said(said)
         self._has_said = True
-        return Said(said, skeleton)
+        return Said(said, self._mail.skeleton.shown, self._mail.recipe)
 
     def _subject(self, context: JsonObject) -> str:
         subject = self._templates["subject"].render(context)

@@ -29,25 +29,25 @@ class Sheet(msgspec.Struct, array_like=True, frozen=True):
 class FillableSheet:
     """A sheet, ready to be filled many times."""
 
-    __slots__ = ("_html", "_literal_size", "_places", "_preheader", "_text", "_values")
+    __slots__ = ("_html", "_places", "_preheader", "_text", "literal_size", "values")
 
     def __init__(self, sheet: Sheet) -> None:
         """Raises `Untrue`."""
         parts = [part for part in (sheet.html, sheet.text, sheet.preheader) if part is not None]
-        self._values = sheet.values
+        self.values = sheet.values
         self._html = None if sheet.html is None else _Part(sheet.html, sheet.values)
         self._text = _Part(sheet.text, sheet.values)
         self._preheader = None if sheet.preheader is None else _Part(sheet.preheader, sheet.values)
-        self._literal_size = sum(len(literal) for part in parts for literal in part.literals)
+        self.literal_size = sum(len(literal) for part in parts for literal in part.literals)
         self._places = sum(len(part.printed) for part in parts)
 
     def most(self, values: Sequence[str]) -> int:
         """How long the parts can be at most: all of the values in each place."""
-        return self._literal_size + sum(map(len, values)) * self._places
+        return self.literal_size + sum(map(len, values)) * self._places
 
     def filled(self, subject: str, values: list[str]) -> RenderedParts:
         """Raises `Untrue` where these are not its values, or make more of it than there may be."""
-        if len(values) != self._values or self.most(values) > LARGEST:
+        if len(values) != self.values or self.most(values) > LARGEST:
             raise Untrue
         html, preheader = self._html, self._preheader
         return RenderedParts(

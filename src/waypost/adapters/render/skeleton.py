@@ -8,18 +8,19 @@ pieces that are safe by themselves make a message that ends where it should.
 import re
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 
-Piece = TypeVar("Piece")
+Key = TypeVar("Key", contravariant=True)
+Piece = TypeVar("Piece", covariant=True)
 
 BETWEEN: Final = "\0"
 """Between the pieces that are said. No head and no encoded value holds one."""
 _BETWEEN: Final = BETWEEN.encode()
+_BEGINS_WITH_DOT: Final = re.compile(rb"\.(?<=[\r\n\0]\.)")
 LARGEST: Final = 4 * 1024 * 1024
 """Of a message that is filled; larger ones are made whole."""
-_BEGINS_WITH_DOT: Final = re.compile(rb"\.(?<=[\r\n\0]\.)")
 
 
 class Skeleton(msgspec.Struct, array_like=True, frozen=True):
@@ -37,46 +38,65 @@ class Untrue(Exception):
 class Frame:
     """A skeleton, ready to be filled many times."""
 
-    __slots__ = ("_literal_bytes", "_pick", "_pieces", "_places", "_said")
+    __slots__ = ("_pick", "_pick_words", "_pieces", "_places", "_words", "literal_bytes", "said")
 
     def __init__(self, skeleton: Skeleton) -> None:
         """Raises `Untrue`."""
         literals, printed = skeleton.literals, skeleton.printed
         if len(literals) != len(printed) + 1 or not printed or not all(0 <= each < skeleton.said for each in printed):
             raise Untrue
-        if any(_is_unsafe(literal) for literal in literals) or not literals[-1].endswith(b"\r\n"):
+        if any(map(_is_no_literal, literals)) or not literals[-1].endswith(b"\r\n"):
             raise Untrue
         self._pieces = [b""] * (2 * len(printed) + 1)
         self._pieces[::2] = literals
+        self._words = [piece.decode("ascii") for piece in self._pieces]
+        self._pick_words: Callable[[list[str]], Sequence[str]] = picker(printed)
         self._pick: Callable[[list[bytes]], Sequence[bytes]] = picker(printed)
         self._places = len(printed)
-        self._said = skeleton.said
-        self._literal_bytes = sum(map(len, literals))
+        self.said = skeleton.said
+        self.literal_bytes = sum(map(len, literals))
 
     def most_bytes(self, said: int) -> int:
         """Of a message of which so many bytes are said: all of them in each place would be the most."""
-        return self._literal_bytes + said * self._places
+        return self.literal_bytes + said * self._places
+
+    def filled_with(self, values: list[str]) -> bytes:
+        """The message of pieces that were made here and are safe by themselves, as are its literals. Raises `Untrue`
+        where it is larger than it may be."""
+        if self.most_bytes(sum(map(len, values))) > LARGEST:
+            raise Untrue
+        pieces = self._words.copy()
+        pieces[1::2] = self._pick_words(values)
+        return "".join(pieces).encode()
 
     def filled(self, said: bytes) -> bytes:
         """The message. Raises `Untrue` where it could end early, or is larger than it may be."""
         if _is_unsafe(said) or self.most_bytes(len(said)) > LARGEST:
             raise Untrue
         values = said.split(_BETWEEN)
-        if len(values) != self._said:
+        if len(values) != self.said:
             raise Untrue
         pieces = self._pieces.copy()
         pieces[1::2] = self._pick(values)
         return b"".join(pieces)
 
 
-def picker(numbers: Sequence[int]) -> Callable[[list[Piece]], Sequence[Piece]]:
-    """What is at these places of a list."""
-    if not numbers:
+class _Holds(Protocol[Key, Piece]):
+    def __getitem__(self, key: Key, /) -> Piece: ...
+
+
+def picker(keys: Sequence[Key]) -> Callable[[_Holds[Key, Piece]], Sequence[Piece]]:
+    """What is at these places of a list, or under these names."""
+    if not keys:
         return lambda _: ()
-    if len(numbers) == 1:
-        only = numbers[0]
+    if len(keys) == 1:
+        only = keys[0]
         return lambda values: (values[only],)
-    return itemgetter(*numbers)
+    return itemgetter(*keys)
+
+
+def _is_no_literal(piece: bytes) -> bool:
+    return _is_unsafe(piece) or not piece.isascii()
 
 
 def _is_unsafe(piece: bytes) -> bool:

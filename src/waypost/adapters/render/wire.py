@@ -6,6 +6,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from waypost.adapters.render.limits import RenderLimits
+from waypost.adapters.render.recipes import MailRecipe, PartsRecipe
 from waypost.adapters.render.sheet import Sheet
 from waypost.adapters.render.skeleton import Skeleton
 from waypost.submission.model import ReadMail, UnreadMail
@@ -110,18 +111,22 @@ class Failed(msgspec.Struct, array_like=True, frozen=True, tag=2):
 
 
 class Said(msgspec.Struct, array_like=True, frozen=True, tag=3):
-    """A message, as what its skeleton is filled with. The skeleton comes with the first message of a slot."""
+    """A message, as what its skeleton is filled with. The skeleton comes with the first message of a slot, and with it
+    the recipe, where there is one."""
 
     said: bytes
     skeleton: Skeleton | None = None
+    recipe: MailRecipe | None = None
 
 
 class Told(msgspec.Struct, array_like=True, frozen=True, tag=4):
-    """Rendered parts, as what their sheet is filled with. The sheet comes with the first of a slot."""
+    """Rendered parts, as what their sheet is filled with. The sheet comes with the first of a slot, as does the recipe,
+    where there is one."""
 
     subject: str
     values: list[str]
     sheet: Sheet | None = None
+    recipe: PartsRecipe | None = None
 
 
 class Fault(msgspec.Struct, array_like=True, frozen=True):
