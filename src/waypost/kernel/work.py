@@ -34,6 +34,9 @@ class Work(Protocol):
 
 
 class HastyWork(Protocol):
-    def begin(self, tenant_id: str, *, waits: bool) -> AbstractAsyncContextManager[Transaction]:
-        """The same; one that does not wait is rolled back where somebody else holds a lock that it needs."""
+    def begin(
+        self, tenant_id: str, *, waits: bool, goes_on: Callable[[], bool] | None = None
+    ) -> AbstractAsyncContextManager[Transaction]:
+        """The same; one that does not wait is rolled back where somebody else holds a lock that it needs. Where
+        `goes_on` says at its end that the tenant's next follows within milliseconds, that one begins with its end."""
         ...

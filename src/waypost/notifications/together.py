@@ -143,7 +143,7 @@ class Together:
         set_off = self._clock.monotonic()
         line.under_way += 1
         try:
-            told = await self._store(tenant_id, [one.asked for one in group])
+            told = await self._store(tenant_id, [one.asked for one in group], lambda: bool(line.waiting))
         except Exception as unknown:
             told = [unknown] * len(group)
         line.under_way -= 1
@@ -154,13 +154,15 @@ class Together:
             await self._clock.sleep(early)
         self._end(tenant_id, line, turn)
 
-    async def _store(self, tenant_id: str, group: Sequence[Asked]) -> Sequence[Told]:
+    async def _store(
+        self, tenant_id: str, group: Sequence[Asked], goes_on: Callable[[], bool] | None = None
+    ) -> Sequence[Told]:
         """Raises only where the commit's outcome is unknown: then nobody may try again by themselves."""
         going = [asked for asked in group if asked.call is None or self._is_new(tenant_id, asked.call.key)]
         for _ in _TRIES if going else ():
             told: Mapping[Asked, Told] | None = None
             try:
-                async with self._work.begin(tenant_id, waits=False) as tx:
+                async with self._work.begin(tenant_id, waits=False, goes_on=goes_on) as tx:
                     told = await self._take_in(tx, going)
             except _KeysUsed as found:
                 going = [asked for asked in going if asked.call is None or asked.call.key not in found.keys]

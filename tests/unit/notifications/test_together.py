@@ -39,6 +39,7 @@ class House:
         self.used: set[str] = set()
         self.kept: dict[str, bytes] = {}
         self.begun = 0
+        self.went_on: list[bool] = []
         self.fails_in: Exception | None = None
         self.fails_at_commit: Exception | None = None
         self.clock = VirtualClock()
@@ -47,12 +48,16 @@ class House:
         self.together = Together(work=self, submit=self, idempotency=self, clock=self.clock)  # pyright: ignore
 
     @asynccontextmanager
-    async def begin(self, tenant_id: str, *, waits: bool) -> AsyncIterator[Transaction]:
+    async def begin(
+        self, tenant_id: str, *, waits: bool, goes_on: Callable[[], bool] | None = None
+    ) -> AsyncIterator[Transaction]:
         assert not waits
+        assert goes_on is not None
         self.begun += 1
         if self.held is not None:
             await self.held.wait()
         yield Transaction(tenant_id)
+        self.went_on.append(goes_on())
         if self.fails_at_commit:
             raise self.fails_at_commit
 
@@ -269,4 +274,5 @@ async def test_groups_that_follow_each_other_set_off_some_milliseconds_apart(hou
     await house.clock.advance(0.01)
     await asyncio.gather(*next_ones)
     assert house.stored == [["a"], ["b", "c"]]
+    assert house.went_on == [True, False], "a transaction is told whether another follows"
     assert await house.call("later") == "later alone"

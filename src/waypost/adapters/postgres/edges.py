@@ -2,7 +2,8 @@
 
 The driver begins, then the tenant is set; it commits, then the pool resets the session: two round trips each, which is
 a third of all that a small call takes. Here the tenant is set with BEGIN, and the session is reset with COMMIT, by the
-very words that the driver's pool uses. After anything else than such a commit the pool resets as ever.
+very words that the driver's pool uses. After anything else than such a commit the pool resets as ever. And where the
+same tenant goes on at once, its next transaction begins with the COMMIT of the one before.
 
 And statements with arguments take turns: where two steps of one transaction run side by side, the driver would fail the
 one that comes while the other's statement is on its way.
@@ -20,6 +21,7 @@ from waypost.adapters.postgres.queries import load
 
 _BEGIN: Final = "BEGIN;"
 _COMMIT: Final = "COMMIT;"
+_ROLLBACK: Final = "ROLLBACK;"
 _SQL: Final = load("edges")
 _PLACE: Final = "$tenant"
 _TENANT: Final = re.compile(r"[a-z0-9_-]{0,63}\Z")
@@ -32,33 +34,52 @@ _reset_query_of: Final = cast("Callable[[object], str]", vars(_Driver)["get_rese
 
 
 class EdgeConnection(_Driver):
-    __slots__ = ("_asking", "_entering", "_is_reset", "_turn")
+    __slots__ = ("_asking", "_begun", "_is_reset", "_turn")
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)  # pyright: ignore[reportUnknownMemberType] - the driver has no types
         use_whole_arrays(self._protocol.get_settings())
-        self._entering: str | None = None
+        self._begun: str | None = None
+        """The words with which a transaction has begun that nobody has entered yet."""
         self._is_reset = False
         self._turn = asyncio.Lock()
         self._asking = 0
 
-    def enter(self, tenant_id: str, *, waits: bool) -> None:
-        """The next transaction begins in this tenant, and resets the session when it commits. One that does not wait
-        for long fails where it would have to."""
+    def enter(self, tenant_id: str, *, waits: bool) -> "EdgeTransaction":
+        """A transaction in this tenant, to be started. One that does not wait for long fails where it would have to."""
         if not _TENANT.match(tenant_id):
             raise ValueError("That cannot be the id of a tenant.")
         how = "enter_at_begin" if waits else "enter_in_haste"
-        self._entering = _BEGIN + _SQL[how].replace(_PLACE, tenant_id)
+        return EdgeTransaction(self, _BEGIN + _SQL[how].replace(_PLACE, tenant_id))
 
-    async def execute(self, query: str, *args: object, **options: Any) -> str:
-        if self._entering is None or query not in (_BEGIN, _COMMIT):
-            return await _execute(self, query, *args, **options)
-        if query == _BEGIN:
-            return await _execute(self, self._entering, **options)
-        self._entering = None
-        said = await _execute(self, _COMMIT + _reset_query_of(self), **options)
+    async def begin(self, words: str, transaction: "EdgeTransaction") -> None:
+        begun, self._begun = self._begun, None
+        if begun != words:
+            await _execute(self, words if begun is None else _ROLLBACK + words)
+        self._set_top(transaction)
+
+    async def commit(self, next_words: str | None) -> None:
+        self._set_top(None)
+        if next_words is None:
+            await _execute(self, _COMMIT + _reset_query_of(self))
+            self._is_reset = True
+        else:
+            await _execute(self, _COMMIT + next_words)
+            self._begun = next_words
+
+    async def roll_back(self) -> None:
+        self._set_top(None)
+        await _execute(self, _ROLLBACK)
+
+    async def forget_begun(self) -> None:
+        """Nobody came for the transaction that has begun."""
+        self._begun = None
+        await _execute(self, _ROLLBACK + _reset_query_of(self))
         self._is_reset = True
-        return said
+
+    def _set_top(self, transaction: "EdgeTransaction | None") -> None:
+        """Where the driver sees one, what it begins itself is a savepoint inside."""
+        self._top_xact = transaction
 
     async def _execute(self, *args: Any, **options: Any) -> Any:
         self._asking += 1
@@ -74,6 +95,33 @@ class EdgeConnection(_Driver):
 
     def get_reset_query(self) -> str:
         """What the pool says on release: nothing after a commit that has said it."""
-        self._entering = None
+        self._begun = None
         is_reset, self._is_reset = self._is_reset, False
         return "" if is_reset else _reset_query_of(self)
+
+
+class EdgeTransaction:
+    """Begins and ends in one message each. The driver reads the two attributes of whatever is its outermost one."""
+
+    __slots__ = ("_connection", "_is_open", "_isolation", "_managed", "_words")
+
+    def __init__(self, connection: EdgeConnection, words: str) -> None:
+        self._connection = connection
+        self._words = words
+        self._is_open = False
+        self._isolation = None
+        self._managed = False
+
+    async def start(self) -> None:
+        await self._connection.begin(self._words, self)
+        self._is_open = True
+
+    async def commit(self, *, goes_on: bool) -> None:
+        """`goes_on`: another that is entered the same way is started on this connection next, if any."""
+        self._is_open = False
+        await self._connection.commit(self._words if goes_on else None)
+
+    async def rollback(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            await self._connection.roll_back()

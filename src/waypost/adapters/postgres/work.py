@@ -1,10 +1,11 @@
 """The unit of work on PostgreSQL: a transaction in which row level security sees one tenant."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
-from waypost.adapters.postgres.connection import AWAY, Connection, OpenTransaction, Pool, is_busy, is_lost
+from waypost.adapters.postgres.connection import AWAY, Connection, EnteredTransaction, Pool, is_busy, is_lost
+from waypost.adapters.postgres.held import Held
 from waypost.adapters.postgres.queries import load
 from waypost.kernel.errors import Unavailable
 from waypost.kernel.work import Transaction
@@ -37,16 +38,19 @@ class PgWork:
     def __init__(self, pool: Pool, *, acquire_timeout: float = 10.0) -> None:
         self._pool = pool
         self._acquire_timeout = acquire_timeout
+        self._held = Held(pool)
 
     @asynccontextmanager
-    async def begin(self, tenant_id: str, *, waits: bool = True) -> AsyncGenerator[PgTransaction]:
+    async def begin(
+        self, tenant_id: str, *, waits: bool = True, goes_on: Callable[[], bool] | None = None
+    ) -> AsyncGenerator[PgTransaction]:
         """Commits when the block ends, rolls back when it raises. A busy or lost database becomes `Unavailable`."""
-        connection = await self._acquire()
+        connection = (None if waits else self._held.take(tenant_id)) or await self._acquire()
+        holds = False
         try:
-            transaction = connection.transaction()
+            transaction = connection.enter(tenant_id, waits=waits)
             tx = PgTransaction(tenant_id, connection)
             try:
-                connection.enter(tenant_id, waits=waits)
                 await transaction.start()
                 yield tx
             except BaseException as error:
@@ -54,12 +58,17 @@ class PgWork:
                     await transaction.rollback()
                 _raise_unavailable(error, connection)
                 raise
-            await _commit(transaction, connection)
+            goes_on_here = goes_on is not None and goes_on() and self._held.has_room_for(tenant_id)
+            await _commit(transaction, connection, goes_on=goes_on_here)
+            holds = goes_on_here
             tx.announce()
         finally:
-            # What was asked for has been answered by now: a connection that dies on its way home changes nothing.
-            with suppress(*AWAY):
-                await self._pool.release(connection)
+            if holds:
+                self._held.keep(tenant_id, connection)
+            else:
+                # What was asked for has been answered by now: a connection that dies on its way home changes nothing.
+                with suppress(*AWAY):
+                    await self._pool.release(connection)
 
     @asynccontextmanager
     async def begin_unscoped(self) -> AsyncGenerator[PgTransaction]:
@@ -76,9 +85,9 @@ class PgWork:
             raise Unavailable("The database is unreachable. Try again.") from error
 
 
-async def _commit(transaction: OpenTransaction, connection: Connection) -> None:
+async def _commit(transaction: EnteredTransaction, connection: Connection, *, goes_on: bool) -> None:
     try:
-        await transaction.commit()
+        await transaction.commit(goes_on=goes_on)
     except Exception as error:
         if is_lost(error, connection):
             raise Unavailable(
