@@ -86,6 +86,20 @@ async def test_it_goes_home_where_nobody_comes(
         assert await connection.fetchval("show lock_timeout") == "10s"
 
 
+async def test_of_two_that_end_at_the_same_moment_one_goes_home(
+    pool: Pool, work: PgWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Both ask before either is held.
+    monkeypatch.setattr(work._held, "has_room_for", lambda _tenant: True)
+    async with work.begin("acme", waits=False, goes_on=lambda: True) as tx:
+        kept = await _one(work, goes_on=True)
+        assert await tx.connection.fetchval("select pg_backend_pid()") != kept
+    async with asyncio.timeout(60):
+        while pool.get_idle_size() < 1:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    assert await _one(work, goes_on=False) == kept
+
+
 async def test_none_is_held_while_the_pool_has_no_other(work: PgWork) -> None:
     async with work.begin("other"):
         held = await _one(work, goes_on=True)

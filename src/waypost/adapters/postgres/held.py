@@ -26,6 +26,10 @@ class Held:
         return tenant_id not in self._of and in_use < self._pool.get_max_size()
 
     def keep(self, tenant_id: str, connection: Connection) -> None:
+        if tenant_id in self._of:
+            # Two of the tenant have ended at the same moment.
+            self._send_home(connection)
+            return
         timer = asyncio.get_running_loop().call_later(_SECONDS, self._let_go, tenant_id)
         self._of[tenant_id] = (connection, timer)
 
@@ -42,6 +46,9 @@ class Held:
 
     def _let_go(self, tenant_id: str) -> None:
         connection, _ = self._of.pop(tenant_id)
+        self._send_home(connection)
+
+    def _send_home(self, connection: Connection) -> None:
         task = asyncio.create_task(self._return(connection))
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
