@@ -51,7 +51,7 @@ from waypost.delivery.rules import (
     stop_at_gate,
     withhold,
 )
-from waypost.delivery.sending import Letter, Unsent, choose_senders, send_all, with_words
+from waypost.delivery.sending import Cut, Letter, Unsent, choose_senders, send_all, with_words
 from waypost.delivery.settle import Settler
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Unavailable
@@ -108,7 +108,7 @@ class Dispatcher:
         self._turn = asyncio.Lock()
         self._composing = asyncio.Semaphore(_COMPOSING_AT_ONCE)
         self._stopping = asyncio.Event()
-        self._cut = asyncio.Event()
+        self._cut = Cut()
         self._on_the_road = 0
         self._road_is_clear = asyncio.Event()
         self._road_is_clear.set()
@@ -126,7 +126,7 @@ class Dispatcher:
         """Claims no more and gives back what has not begun; after the grace waits for nobody's answer any longer."""
         self._stopping.set()
         await unless(self._road_is_clear, self._clock.sleep(grace_seconds))
-        self._cut.set()
+        self._cut.make()
         self._parts.settler.leave()
 
     async def _carry_batches(self) -> None:

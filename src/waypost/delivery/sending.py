@@ -94,30 +94,48 @@ async def choose_senders(letters: Sequence[Letter], senders: Senders) -> list[tu
     return list(groups.values())
 
 
+class Cut:
+    """Ends the wait for answers, of everything that is on the wire then and of all that would come after."""
+
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Future[Sequence[Outcome]]] = set()
+        self._is_made = False
+
+    def make(self) -> None:
+        self._is_made = True
+        for one in self._waiting:
+            one.cancel()
+
+    async def wait_for(self, sending: asyncio.Future[Sequence[Outcome]]) -> None:
+        """Until it is done, one way or the other; whoever stops waiting ends it."""
+        self._waiting.add(sending)
+        if self._is_made:
+            sending.cancel()
+        try:
+            await asyncio.wait({sending})
+        finally:
+            sending.cancel()
+            self._waiting.discard(sending)
+
+
 async def send_all(
-    groups: Sequence[tuple[EmailSender, list[Letter]]], page: JournalPage, cut: asyncio.Event, may_begin: MayBegin
+    groups: Sequence[tuple[EmailSender, list[Letter]]], page: JournalPage, cut: Cut, may_begin: MayBegin
 ) -> list[tuple[Letter, Outcome | Unsent]]:
     """Everything goes out at once; `cut` ends the wait for what has not been answered. `may_begin` is asked before each
     message goes on the wire: a worker that slept over its lease must not go on where it stopped, and what was paused
     meanwhile does not go."""
+    if len(groups) == 1:
+        return await _send_group(*groups[0], page, cut, may_begin)
     answers = await asyncio.gather(*(_send_group(sender, group, page, cut, may_begin) for sender, group in groups))
     return [pair for answer in answers for pair in answer]
 
 
 async def _send_group(
-    sender: EmailSender, letters: list[Letter], page: JournalPage, cut: asyncio.Event, may_begin: MayBegin
+    sender: EmailSender, letters: list[Letter], page: JournalPage, cut: Cut, may_begin: MayBegin
 ) -> list[tuple[Letter, Outcome | Unsent]]:
     wire = _Wire(page, letters, may_begin)
     sending = asyncio.ensure_future(sender.send([letter.composed.email for letter in letters], wire))
-    cutting = asyncio.ensure_future(cut.wait())
-    try:
-        await asyncio.wait({sending, cutting}, return_when=asyncio.FIRST_COMPLETED)
-        if not sending.done():
-            sending.cancel()
-            await asyncio.wait({sending})
-    finally:
-        cutting.cancel()
-        sending.cancel()
+    await cut.wait_for(sending)
     known: Sequence[Outcome | Unsent]
     if sending.cancelled():
         known = wire.what_is_known(OutcomeReason.TIMEOUT, blamed=False)
