@@ -52,6 +52,7 @@ _ENDPOINTS_WITHOUT_SLICE: dict[str, str] = {
     "topics": "what preferences are about",
     "consents": "what preferences remember of people's words, and what follows from them",
     "explain": "what the gate would say, asked through notifications",
+    "inbox_posts": "what is posted to inboxes",
     "inbox_access": "who may read an inbox: tokens and settings",
     "me": "a recipient's own inbox",
     "lists": "named sets of recipients",

@@ -14,6 +14,7 @@ from waypost.kernel.errors import FieldError, Refused
 Title = Annotated[str, Meta(description="Plain text; markup is taken out.", examples=["Your invoice is ready"])]
 Url = Annotated[str, Meta(description="http, https, or a path of your own site.", examples=["https://example.com/i/7"])]
 Topic = Annotated[str, Meta(description="The key of one of your topics.", examples=["billing"])]
+Ttl = Annotated[str, Meta(description="`30d`, `12h`, `15m` or `10s`; at most 730d.", examples=["30d"])]
 MessageIds = Annotated[
     list[str],
     Meta(
