@@ -233,6 +233,28 @@ async def test_what_is_refused_is_refused_whether_the_content_is_known_or_not(po
         assert codes == ["fine", *(code for _, code in ODD)]
 
 
+@given(SOURCES, st.none() | SOURCES, SOURCES, VALUES, VALUES, st.sampled_from([60, 400, 10_000]))
+@example("{{ name }}{{ name }}", None, "x", "y" * 40, "", 60)
+def test_parts_are_made_as_a_child_makes_them_and_only_those_will_do(
+    subject: str, html: str | None, text: str, name: object, first: object, most: int
+) -> None:
+    parts, limits = wire.Parts(subject.replace("\n", " "), html, text), RenderLimits(message_bytes=most)
+    try:
+        told = Rendition(parts, limits).tell(FIRST, None, None)
+    except RenderRefused:
+        return
+    book, job = PlainBook[PlainParts](100_000), job_of(context_of(name, first))
+    RenderParts(book, most).read_part(memoryview(wire.encoder.encode([told])), [(0, job)], Frames())
+    maker = book.of(job)
+    made, will_do = (None, None) if maker is None else (maker.made(job), maker.will_do(job))
+    try:
+        expected = Rendition(parts, limits).render(job.context, None, None)
+    except RenderRefused:
+        expected = None
+    assert made is None or made == expected
+    assert will_do is None or expected is not None
+
+
 async def test_parts_that_grow_too_large_are_refused_as_ever(pool: RenderPool) -> None:
     await pool.render([job_of({"name": "Ada", "number": 1}, content=CONTENT)])
     large = job_of({"name": "x", "number": "x" * 1_100_000}, content=CONTENT)

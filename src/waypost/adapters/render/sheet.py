@@ -43,7 +43,11 @@ class FillableSheet:
 
     def most(self, values: Sequence[str]) -> int:
         """How long the parts can be at most: all of the values in each place."""
-        return self.literal_size + sum(map(len, values)) * self._places
+        return self.most_of(sum(map(len, values)))
+
+    def most_of(self, characters: int) -> int:
+        """The same of values that are so long together."""
+        return self.literal_size + characters * self._places
 
     def filled(self, subject: str, values: list[str]) -> RenderedParts:
         """Raises `Untrue` where these are not its values, or make more of it than there may be."""
