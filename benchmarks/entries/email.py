@@ -106,9 +106,8 @@ class _Course:
     async def _run_ours(self) -> None:
         count = self._messages
         begun = await self._accept(count)
-        before = self._costs()
-        wal = await self._wal()
         await asyncio.sleep(max((begun - datetime.now(UTC)).total_seconds(), 0))
+        before, wal = self._costs(), await self._wal()
         start = time.perf_counter()
         seconds = await self._house.wait_until_settled() - start
         costs = [(after - earlier) / count * 1e6 for after, earlier in zip(self._costs(), before, strict=True)]
@@ -221,8 +220,8 @@ def _distance(ours: list[Step], alone: list[Step]) -> list[Step]:
     return [
         Step("the bare harness, all processes", sum(_BARE.values())),
         *more,
-        Step("+ the worker's rest: pauses, leases, journal, strict replies, less the filling done elsewhere", rest),
-        Step("+ rendering in a process of its own, which no content can harm", cost["render process"]),
+        Step("+ the worker's rest: pauses, leases, journal, strict replies, values in two forms", rest),
+        Step("+ the render process, which is asked only about the first message of a plain content", cost["render process"]),
         Step("+ PostgreSQL: gate, keys, fair lanes, leases, chores", cost["PostgreSQL"] - _BARE["PostgreSQL"]),
         Step("+ the mail server, for longer messages", cost["mail server"] - _BARE["mail server"]),
         Step("= one worker process, all processes", sum(step.microseconds for step in ours[:4])),
