@@ -107,8 +107,8 @@ class _Course:
         count = self._messages
         begun = await self._accept(count)
         await asyncio.sleep(max((begun - datetime.now(UTC)).total_seconds(), 0))
-        before, wal = self._costs(), await self._wal()
         start = time.perf_counter()
+        before, wal = self._costs(), await self._wal()
         seconds = await self._house.wait_until_settled() - start
         costs = [(after - earlier) / count * 1e6 for after, earlier in zip(self._costs(), before, strict=True)]
         assert await self._house.dispatched() == self._accepted, "something was not sent"
@@ -221,7 +221,7 @@ def _distance(ours: list[Step], alone: list[Step]) -> list[Step]:
         Step("the bare harness, all processes", sum(_BARE.values())),
         *more,
         Step("+ the worker's rest: pauses, leases, journal, strict replies, values in two forms", rest),
-        Step("+ the render process, which is asked only about the first message of a plain content", cost["render process"]),
+        Step("+ the render process, asked only about a plain content's first message", cost["render process"]),
         Step("+ PostgreSQL: gate, keys, fair lanes, leases, chores", cost["PostgreSQL"] - _BARE["PostgreSQL"]),
         Step("+ the mail server, for longer messages", cost["mail server"] - _BARE["mail server"]),
         Step("= one worker process, all processes", sum(step.microseconds for step in ours[:4])),
