@@ -1,44 +1,17 @@
 """What people want is asked again at dispatch: between being queued and being claimed, everything may have changed."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from tests.remembering_vendor import Vendor, all_in
+
 from waypost.adapters.postgres.preferences import PgChoices
-from waypost.channels.model import Outcome, OutcomeKind, OutgoingEmail
-from waypost.channels.ports import Wire
 from waypost.delivery.model import State
 from waypost.kernel.vocabulary import Category, Channel
 from waypost.preferences.model import ChannelChoice, Choices, ConsentPolicy, Policy, QuietHours
 
 NOW = datetime.now(UTC)
-ACCEPTED = Outcome(kind=OutcomeKind.ACCEPTED)
-
-
-class Vendor:
-    """Accepts everything and remembers how often it got each."""
-
-    def __init__(self) -> None:
-        self.taken: dict[UUID, int] = {}
-        self.batches: list[int] = []
-
-    async def send(self, messages: Sequence[OutgoingEmail], wire: Wire) -> Sequence[Outcome]:
-        self.batches.append(len(messages))
-        for index, message in enumerate(messages):
-            wire.going(index)
-            await self.take(UUID(bytes=message.data))
-            wire.answered(index, ACCEPTED)
-        return [ACCEPTED] * len(messages)
-
-    async def take(self, notification_id: UUID) -> None:
-        self.taken[notification_id] = self.taken.get(notification_id, 0) + 1
-
-    async def close(self) -> None: ...
-
-
-async def all_in(office: Any, state: State, ids: Sequence[UUID], tenant: str = "acme") -> bool:
-    return set((await office.states(ids, tenant)).values()) == {state}
 
 
 async def person_of(office: Any, notification_id: UUID) -> UUID:

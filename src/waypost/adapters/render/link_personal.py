@@ -6,8 +6,8 @@ from collections.abc import Callable
 from html import unescape
 from typing import Final
 
-from waypost.adapters.render.link_words import LINK_WORDS, LinkWords, value_at
-from waypost.adapters.render.mail_slots import RESERVED
+from waypost.adapters.render.link_words import LINK_WORDS, LinkWords
+from waypost.adapters.render.mail_slots import RESERVED, as_it_is, looking_up
 from waypost.adapters.render.recipes import Path
 from waypost.templates.model import JsonObject
 from waypost.templates.ports import Instrument
@@ -26,7 +26,7 @@ _STAND_IN: Final = "wpword{}qz"
 class PersonalLink:
     """An address that a value decides."""
 
-    __slots__ = ("_make", "_render", "_source", "link", "name", "paths", "pieces")
+    __slots__ = ("_make", "_render", "_source", "_values_in", "link", "name", "paths", "pieces")
 
     def __init__(self, link: int, source: str, tags: list[tuple[int, int, str]], make: Render) -> None:
         self.link = link
@@ -48,6 +48,7 @@ class PersonalLink:
             self.paths.append(path)
             position = end
         self.pieces.append(unescape(source[position:]))
+        self._values_in = looking_up(self.paths)
 
     def address(self, context: JsonObject) -> str:
         """Raises `RenderRefused`."""
@@ -63,11 +64,11 @@ class PersonalLink:
         if self.paths is None:
             return None
         address = self.pieces[0]
-        for place, path in enumerate(self.paths, 1):
-            value = value_at(context, path)
-            if value is None:
-                return None
-            address = f"{address}{value}{self.pieces[place]}"
+        try:
+            for value, piece in zip(self._values_in(context), self.pieces[1:], strict=True):
+                address = f"{address}{as_it_is(value)}{piece}"
+        except (KeyError, TypeError):
+            return None
         return address
 
 

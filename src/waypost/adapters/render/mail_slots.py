@@ -75,7 +75,7 @@ class SlottedTemplate:
 
     def fill_plain(self, context: JsonObject) -> str | None:
         """What the engine would print, with the values as they are; None where only the engine can tell."""
-        return self._fill(context, _as_it_is)
+        return self._fill(context, as_it_is)
 
     def _fill(self, context: JsonObject, spell: Callable[[object], str]) -> str | None:
         try:
@@ -104,7 +104,8 @@ def _value_at(path: Path, context: JsonObject) -> object:
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
-def _as_it_is(value: object) -> str:
+def as_it_is(value: object) -> str:
+    """Raises `TypeError` where only the engine knows how to print it."""
     if type(value) is str:
         return value
     if type(value) is int and is_within_reach(value):
