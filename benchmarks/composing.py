@@ -9,7 +9,7 @@ from benchmarks.sample import CONTENT, address_of, attributes_of
 from waypost.adapters.render.pool import RenderPool
 from waypost.kernel.clock import Clock
 from waypost.notifications.links import list_headers
-from waypost.templates.ports import CLICK_MARK, OPEN_MARK, Instrument, MailHead, RenderJob
+from waypost.templates.ports import MARK, Instrument, MailHead, RenderJob
 
 _VERSION = UUID(int=7)
 _STEERING = structs.replace(CONTENT, subject=CONTENT.subject.replace("{{ first_name }}", "{{ first_name|trim }}"))
@@ -55,7 +55,7 @@ def as_sent(job: RenderJob) -> RenderJob:
     return structs.replace(
         job,
         head=structs.replace(job.head, headers=headers),
-        context={**job.context, OPEN_MARK: "x" * 62, CLICK_MARK: "x" * 62},
+        context={**job.context, MARK: "x" * 62},
         instrument=_INSTRUMENT,
     )
 

@@ -61,8 +61,8 @@ def worker_steps(rounds: int) -> list[Step]:
     links = Links("http://127.0.0.1:8800", "bench.example.com")
     write_links = links.of_kind(claimed[0], frozenset(), key)
     assert write_links is not None
-    write_path = return_path.Writer(_TENANT, key.signs(return_path.PURPOSE), "bench.example.com")
-    opens, clicks = Stamp(Purpose.OPEN, _TENANT, key), Stamp(Purpose.CLICK, _TENANT, key)
+    write_path = return_path.Writer(_TENANT, key, "bench.example.com")
+    mark = Stamp(Purpose.MESSAGE, _TENANT, key)
     work = [as_sent(job) for job in jobs(_MESSAGES, clock)]
     rendition = Rendition(wire.Parts.of(work[0].content), RenderLimits(), None, work[0].instrument)
     said = [rendition.say(job.context, None, None, job.head) for job in work if job.head is not None]
@@ -93,7 +93,7 @@ def worker_steps(rounds: int) -> list[Step]:
     steps: Sequence[tuple[str, Callable[[], object]]] = (
         ("open the seals of key and inputs", each(open_one)),
         ("unsubscribe link and list headers", each(lambda one: write_links(one.recipient_id, one.address_id))),
-        ("name the message to pixel and links", each(lambda one: (opens(one.id.bytes), clicks(one.id.bytes)))),
+        ("name the message to pixel and links", each(lambda one: mark(one.id.bytes))),
         ("return path", each(lambda one: write_path(one.id))),
         ("look up and encode values, make the head, fill the skeleton", fill),
         ("announce to the server", lambda: [announce(mail, features) for mail in mails]),

@@ -12,7 +12,7 @@ from waypost.adapters.render.limits import RenderLimits
 from waypost.adapters.render.rendition import Rendition
 from waypost.adapters.render.wire import Parts
 from waypost.templates.model import Profile
-from waypost.templates.ports import CLICK_MARK, OPEN_MARK, Instrument, MailHead
+from waypost.templates.ports import MARK, Instrument, MailHead
 from waypost.tracking.link_token import read_link
 
 VERSION, KEY = UUID(int=5), b"k" * 32
@@ -23,8 +23,8 @@ HEAD = MailHead(
     to="b@example.com",
     date="Thu, 15 Jan 2026 12:00:00 +0000",
 )
-MARKS = {OPEN_MARK: "OPENMARK", CLICK_MARK: "CLICKMARK"}
-PIXEL = f'<img src="{BASE}/t/o/OPENMARK.gif"'
+MARKS = {MARK: "THEMARK"}
+PIXEL = f'<img src="{BASE}/t/o/THEMARK.gif"'
 STOP = f"{BASE}/u/stop"
 
 
@@ -101,7 +101,7 @@ def read(html: str) -> Reader:
 
 def led(address: str) -> tuple[int, str] | None:
     """Which link of the message an address is, and where it leads."""
-    prefix = f"{BASE}/t/c/CLICKMARK."
+    prefix = f"{BASE}/t/c/THEMARK."
     if not address.startswith(prefix):
         return None
     claim = read_link(address.removeprefix(prefix))
@@ -112,4 +112,4 @@ def led(address: str) -> tuple[int, str] | None:
 
 
 def without_pixel(html: str) -> str:
-    return re.sub(rf'<img src="{re.escape(BASE)}/t/o/OPENMARK\.gif"[^>]*>', "", html)
+    return re.sub(rf'<img src="{re.escape(BASE)}/t/o/THEMARK\.gif"[^>]*>', "", html)

@@ -69,14 +69,14 @@ async def _marks(house: Installation) -> _Marks:
     async with house.app.work.begin(TENANT) as tx:
         key = await keyring.of(tx)
     rows = await house.admin.fetch("select id, version_id from waypost.notifications order by id")
-    opened, clicked = Stamp(Purpose.OPEN, TENANT, key), Stamp(Purpose.CLICK, TENANT, key)
+    mark = Stamp(Purpose.MESSAGE, TENANT, key)
     version: UUID = rows[0]["version_id"]
     links = [
         write_link(link_key_of(key, version), version.bytes, number, _URL, is_personal=False) for number in range(1, 9)
     ]
     return _Marks(
-        [f"/t/o/{opened(row['id'].bytes)}.gif" for row in rows],
-        [f"/t/c/{clicked(row['id'].bytes)}.{link}" for link in links for row in rows],
+        [f"/t/o/{mark(row['id'].bytes)}.gif" for row in rows],
+        [f"/t/c/{mark(row['id'].bytes)}.{link}" for link in links for row in rows],
     )
 
 

@@ -21,7 +21,7 @@ def _paths(stage: Stage, caller: Caller) -> list[str]:
     [tenant] = stage.query("select wrapped_key from waypost.tenants where id = $1", caller.tenant_id)
     vault = LocalVault(open_master_key(stage.settings.master_key_path, create=False))
     key = vault.tenant_key(caller.tenant_id, tenant["wrapped_key"])
-    mark = Stamp(Purpose.CLICK, caller.tenant_id, key)
+    mark = Stamp(Purpose.MESSAGE, caller.tenant_id, key)
     rows = stage.query("select id, version_id from waypost.notifications where tenant_id = $1", caller.tenant_id)
     version: UUID = rows[0]["version_id"]
     links = [write_link(link_key_of(key, version), version.bytes, n, URL, is_personal=False) for n in range(1, 401)]

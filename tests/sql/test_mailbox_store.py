@@ -129,7 +129,7 @@ async def test_only_genuine_return_paths_are_admitted(
     async with api_work.begin(acme) as tx:
         key = await PgKeyring(vault).of(tx)
     notification = mint(clock)
-    genuine = return_path.make(acme, notification, key.sign)
+    genuine = return_path.make(acme, notification, key)
     for _ in range(2):
         admitted = await receive.admit(genuine)
         assert admitted is not None

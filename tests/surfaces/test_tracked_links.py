@@ -44,7 +44,7 @@ class Letter:
         assert found is not None
         self.id = found
 
-    def mark(self, purpose: Purpose = Purpose.CLICK) -> str:
+    def mark(self, purpose: Purpose = Purpose.MESSAGE) -> str:
         return Stamp(purpose, self.who.tenant, self.key)(self.id.bytes)
 
     def link(self, url: str = URL, *, number: int = 1, is_personal: bool = False, version: UUID | None = None) -> str:
@@ -57,7 +57,7 @@ class Letter:
 
     @property
     def pixel(self) -> str:
-        return f"/t/o/{self.mark(Purpose.OPEN)}.gif"
+        return f"/t/o/{self.mark()}.gif"
 
     async def get(self, path: str, method: str = "GET", **headers: str) -> Any:
         return await self.who.client.request(method, path, headers={**FIREFOX, **headers})
@@ -193,22 +193,22 @@ async def test_no_other_token_and_no_other_tenant_s_key_passes(letter: Letter, g
     for purpose in Purpose:
         mark = tokens.write(Token(purpose=purpose, tenant_id="acme", subject=letter.id.bytes), letter.key)
         answer = await letter.get(f"/t/c/{mark}.{letter.link()}")
-        assert answer.status_code == (302 if purpose is Purpose.CLICK else 404)
+        assert answer.status_code == (302 if purpose in (Purpose.MESSAGE, Purpose.CLICK) else 404)
         await letter.get(f"/t/o/{mark}.gif")
-        for door in ("/u/", "/p/") if purpose in (Purpose.OPEN, Purpose.CLICK) else ():
+        for door in ("/u/", "/p/") if purpose in (Purpose.MESSAGE, Purpose.OPEN, Purpose.CLICK) else ():
             assert (await letter.get(f"{door}{mark}")).status_code == 404
-    assert sorted(row["kind"] for row in await letter.rows()) == [1, 2]
+    assert sorted(row["kind"] for row in await letter.rows()) == [1, 1, 2, 2], "and what was sent with a mark for each"
     theirs = await a_key(globex)
-    mark = Stamp(Purpose.CLICK, "globex", theirs)(letter.id.bytes)
+    mark = Stamp(Purpose.MESSAGE, "globex", theirs)(letter.id.bytes)
     link = write_link(link_key_of(theirs, letter.version_id), letter.version_id.bytes, 1, URL, is_personal=False)
-    as_acme = Stamp(Purpose.CLICK, "acme", theirs)(letter.id.bytes)
+    as_acme = Stamp(Purpose.MESSAGE, "acme", theirs)(letter.id.bytes)
     assert (await letter.get(f"/t/c/{as_acme}.{link}")).status_code == 404
     assert (await letter.get(f"/t/c/{mark}.{letter.link()}")).status_code == 404
     assert (await letter.get(f"/t/c/{letter.mark()}.{link}")).status_code == 404
     # A message of the other tenant is not theirs to note anything about.
     assert (await letter.get(f"/t/c/{mark}.{link}")).status_code == 302
-    assert len(await letter.rows()) == 2
-    unknown = Stamp(Purpose.CLICK, "nobody", theirs)(letter.id.bytes)
+    assert len(await letter.rows()) == 4
+    unknown = Stamp(Purpose.MESSAGE, "nobody", theirs)(letter.id.bytes)
     assert (await letter.get(f"/t/c/{unknown}.{link}")).status_code == 404
     # A link of another content of one's own leads, and is not kept about this message.
     other = await a_letter(letter.who, admin, content={"subject": "Other", "html": "<p>other</p>"})

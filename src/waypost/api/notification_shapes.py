@@ -20,11 +20,12 @@ from waypost.api.shapes import (
     ShownPriority,
 )
 from waypost.api.template_shapes import ContentShape
-from waypost.api.tracking_shapes import TrackingShape, tracking_of
+from waypost.api.tracking_shapes import TrackingShape
 from waypost.delivery.model import State
 from waypost.kernel import ids
 from waypost.kernel.durations import read_duration
 from waypost.kernel.errors import refuse
+from waypost.kernel.tracking import UNSAID
 from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, PRIORITIES, Channel
 from waypost.notifications.model import (
     Accepted,
@@ -208,14 +209,12 @@ class ContentView(Shape):
 def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitCommand:
     if body.channel is not None and body.channels is not None:
         raise refuse("/channels", "channel_or_channels", "Give either `channel` or `channels`, not both.")
-    is_list = isinstance(body.to, list)
-    to_list = _list_of(body.to)
-    members = [] if to_list is not None else body.to if isinstance(body.to, list) else [body.to]
+    to = body.to
     content = body.content.content() if body.content else None
     return SubmitCommand(
-        to_list=to_list,
-        to=tuple([_target(member) for member in members]),
-        to_is_list=is_list,
+        to_list=to.list_key if isinstance(to, To) else None,
+        to=_targets(to),
+        to_is_list=isinstance(to, list),
         actor=body.actor,
         channels=tuple([CHANNELS[word] for word in body.channels])
         if body.channels
@@ -238,7 +237,7 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         headers=tuple(body.headers.items()) if body.headers else (),
         attachments=new_files(body.attachments, "/attachments") if body.attachments else (),
         metadata=body.metadata,
-        tracking=tracking_of(body.tracking),
+        tracking=UNSAID if body.tracking is None else body.tracking.tracking(),
         once=Once.of_call(idempotency_key),
     )
 
@@ -252,20 +251,20 @@ def _after(text: str | None) -> timedelta | None:
     return duration.elapsed
 
 
-def _list_of(to: str | To | list[str | To]) -> str | None:
-    for member in to if isinstance(to, list) else ():
-        if isinstance(member, To) and member.list_key is not None:
-            raise refuse("/to", "list_alone", 'A list is given alone: `{"list": …}`.')
-    if not isinstance(to, To) or to.list_key is None:
-        return None
-    if to != To(list_key=to.list_key):
-        raise refuse("/to/list", "list_alone", 'A list is given alone: `{"list": …}`.')
-    return to.list_key
+def _targets(to: str | To | list[str | To]) -> tuple[Target, ...]:
+    """Nobody where a list is named."""
+    if isinstance(to, list):
+        return tuple([_target(member, alone=False) for member in to])
+    if isinstance(to, To) and to.list_key is not None and to == To(list_key=to.list_key):
+        return ()
+    return (_target(to),)
 
 
-def _target(member: str | To) -> Target:
+def _target(member: str | To, *, alone: bool = True) -> Target:
     if isinstance(member, str):
         return Target(id=member, must_exist=True)
+    if member.list_key is not None:
+        raise refuse("/to/list" if alone else "/to", "list_alone", 'A list is given alone: `{"list": …}`.')
     fields = RecipientFields(
         email=member.email,
         phone=member.phone,

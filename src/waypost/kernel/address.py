@@ -25,8 +25,8 @@ _LONGEST_MAILBOX: Final = 2 * LONGEST_NAME + LONGEST_EMAIL + 5
 
 # What nearly every address looks like. Anything else, and each reserved domain, goes the library's long way.
 _PLAIN_EMAIL: Final = re.compile(
-    r"(?=.{1,254}\Z)(?=[^@]{1,64}@)[a-z0-9_+-]+(?:\.[a-z0-9_+-]+)*@"
-    r"(?:[a-z0-9](?!.--)(?:[a-z0-9-]{0,61}[a-z0-9])?\.)+"
+    r"[a-z0-9_+-]+(?:\.[a-z0-9_+-]+)*@"
+    r"(?:(?!-)(?!..--)[a-z0-9-]{1,63}(?<!-)\.)+"
     r"(?!arpa\Z|invalid\Z|local\Z|localhost\Z|onion\Z|test\Z)[a-z]{2,63}\Z"
 )
 _PHONE: Final = re.compile(r"\+[0-9 ().\-/]+\Z")
@@ -86,7 +86,8 @@ def normalise(channel: Channel, text: str) -> Address | AddressFault:
 
 def normalise_email(text: str) -> Address | AddressFault:
     lowered = text.lower()
-    if _PLAIN_EMAIL.match(lowered):
+    fits = len(lowered) <= LONGEST_EMAIL and lowered.find("@") <= _LONGEST_LOCAL_PART
+    if fits and _PLAIN_EMAIL.match(lowered):
         return Address(_EMAIL, lowered)
     if len(text) > LONGEST_EMAIL:
         return _EMAIL_TOO_LONG

@@ -1,7 +1,4 @@
-"""HMAC-SHA256 under one key for many messages: begun once and continued from there.
-
-It takes a third of the time that each takes alone, and a message is signed several times on its way out: its return
-path, its links, its pixel."""
+"""Signatures under one key for many messages: begun once and continued from there."""
 
 import hashlib
 from collections.abc import Callable
@@ -30,7 +27,7 @@ _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
 
 
 class Mac:
-    """Its repr shows nothing."""
+    """HMAC-SHA256, in a third of the time that each takes alone. Its repr shows nothing."""
 
     __slots__ = ("_begin_inner", "_begin_outer")
 
@@ -46,3 +43,21 @@ class Mac:
         inner.update(message)
         outer.update(inner.digest())
         return outer.digest()
+
+
+PROOF_BYTES: Final = 16
+
+
+class Prover:
+    """BLAKE2b with a key (RFC 7693), 128 bits, in a quarter of the time of HMAC: a message is signed several times on
+    its way out, its return path, its links, its marks. Its repr shows nothing."""
+
+    __slots__ = ("_begin",)
+
+    def __init__(self, secret: bytes) -> None:
+        self._begin = hashlib.blake2b(key=secret, digest_size=PROOF_BYTES).copy
+
+    def __call__(self, message: bytes) -> bytes:
+        proof = self._begin()
+        proof.update(message)
+        return proof.digest()

@@ -1,10 +1,10 @@
 """Signed tokens for people who have no key: links in messages, and what a recipient's browser carries.
 
 A token says for what it is (purpose), whose (tenant), about whom (subject), for which place (audience) and until when,
-and an HMAC under a key of that tenant and that purpose proves it. It is read first and believed only after
+and a signature under a key of that tenant and that purpose proves it. It is read first and believed only after
 `Tokens.open` has found it genuine. Every token has exactly one spelling, in base64url:
 
-    key id (1) · purpose (1) · expiry in seconds, 0 for none (5) · tenant (1 + n) · audience (1 + n) · subject · proof
+    method (1) · purpose (1) · expiry in seconds, 0 for none (5) · tenant (1 + n) · audience (1 + n) · subject · proof
 """
 
 import hmac
@@ -16,6 +16,7 @@ from typing import Final
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import NotFound
+from waypost.kernel.mac import PROOF_BYTES
 from waypost.kernel.spelling import spell, unspell
 from waypost.kernel.vault import Keyring, TenantKey
 from waypost.kernel.work import Work
@@ -23,9 +24,10 @@ from waypost.kernel.work import Work
 LONGEST_TOKEN: Final = 420
 MOST_SUBJECT: Final = 160
 MOST_AUDIENCE: Final = 64
-_KEY_ID: Final = 1
-"""Names the generation of keys and, with it, the algorithm: HMAC-SHA256, cut to 128 bits."""
-_PROOF_BYTES: Final = 16
+_HMAC: Final = 1
+"""HMAC-SHA256, cut to 128 bits: what was written so in the past holds for ever."""
+_BLAKE2: Final = 2
+"""BLAKE2b of 128 bits, with a key."""
 _HEAD_BYTES: Final = 7
 _TENANT: Final = re.compile(r"[a-z0-9-]{3,63}\Z")
 _LATEST: Final = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
@@ -43,9 +45,12 @@ class Purpose(IntEnum):
     RECIPIENT = 4
     """Speaks for a recipient under `/v1/me`. Short-lived."""
     OPEN = 5
-    """Names a message whose pixel is loaded. Valid for ever: tells that, and nothing else."""
+    """Named a message to its pixel, before one mark did for both."""
     CLICK = 6
-    """Names a message of which a link is followed. Valid for ever; where it leads is signed beside it."""
+    """Named a message to its links."""
+    MESSAGE = 7
+    """Names a message to its pixel and its links. Valid for ever: tells which it is, and nothing else; where a link
+    leads is signed beside it."""
 
     @property
     def signs_as(self) -> str:
@@ -73,20 +78,23 @@ class Claim:
     proof: bytes
 
     def is_genuine(self, key: TenantKey) -> bool:
-        return hmac.compare_digest(self.proof, _proof(key, self.token.purpose, self.body))
+        purpose = self.token.purpose.signs_as
+        if self.body[0] == _HMAC:
+            return hmac.compare_digest(self.proof, key.sign(purpose, self.body)[:PROOF_BYTES])
+        return hmac.compare_digest(self.proof, key.proves(purpose)(self.body))
 
 
 def write(token: Token, key: TenantKey) -> str:
     body = _body(token)
-    return spell(body + _proof(key, token.purpose, body))
+    return spell(body + key.proves(token.purpose.signs_as)(body))
 
 
 def read(text: str) -> Claim | None:
     """What the text claims; None where it is no token at all, or not in its one spelling."""
     raw = unspell(text, longest=LONGEST_TOKEN)
-    if raw is None or len(raw) < _HEAD_BYTES + 2 + _PROOF_BYTES or raw[0] != _KEY_ID:
+    if raw is None or len(raw) < _HEAD_BYTES + 2 + PROOF_BYTES or raw[0] not in (_HMAC, _BLAKE2):
         return None
-    body, proof = raw[:-_PROOF_BYTES], raw[-_PROOF_BYTES:]
+    body, proof = raw[:-PROOF_BYTES], raw[-PROOF_BYTES:]
     try:
         purpose = Purpose(body[1])
         tenant_id, rest = _cut(body[_HEAD_BYTES:])
@@ -109,15 +117,15 @@ def read(text: str) -> Claim | None:
 class Stamp:
     """Writes many tokens of one tenant and purpose that never expire, letter by letter as `write` does, but faster."""
 
-    __slots__ = ("_head", "_sign")
+    __slots__ = ("_head", "_prove")
 
     def __init__(self, purpose: Purpose, tenant_id: str, key: TenantKey) -> None:
         self._head = _body(Token(purpose=purpose, tenant_id=tenant_id, subject=b""))
-        self._sign = key.signs(purpose.signs_as)
+        self._prove = key.proves(purpose.signs_as)
 
     def __call__(self, subject: bytes) -> str:
         body = self._head + subject
-        return spell(body + self._sign(body)[:_PROOF_BYTES])
+        return spell(body + self._prove(body))
 
 
 class Tokens:
@@ -153,7 +161,7 @@ def _body(token: Token) -> bytes:
         raise ValueError("This does not fit into a token.")
     seconds = 0 if token.expires_at is None else int(token.expires_at.timestamp())
     return (
-        bytes((_KEY_ID, token.purpose))
+        bytes((_BLAKE2, token.purpose))
         + seconds.to_bytes(5, "big")
         + _pack(token.tenant_id)
         + _pack(token.audience)
@@ -171,7 +179,3 @@ def _cut(raw: bytes) -> tuple[str, bytes]:
     if len(raw) < end:
         raise ValueError("Cut short.")
     return raw[1:end].decode("ascii"), raw[end:]
-
-
-def _proof(key: TenantKey, purpose: Purpose, body: bytes) -> bytes:
-    return key.sign(purpose.signs_as, body)[:_PROOF_BYTES]

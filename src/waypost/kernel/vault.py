@@ -47,8 +47,8 @@ class TenantKey(DataKey, Protocol):
         """A 32-byte HMAC under a key derived for the purpose."""
         ...
 
-    def signs(self, purpose: str) -> Callable[[bytes], bytes]:
-        """The same, for whoever signs many messages for one purpose."""
+    def proves(self, purpose: str) -> Callable[[bytes], bytes]:
+        """Signs in 16 bytes and much faster (`kernel.mac.Prover`), for what every message carries several of."""
         ...
 
     def derive(self, purpose: str, message: bytes) -> DataKey:

@@ -39,7 +39,7 @@ class Receive:
         if claimed is None or not claimed.tenant_id:
             return None
         key = self._keys.get(claimed.tenant_id) or await self._fetch_key(claimed.tenant_id)
-        return claimed if key is not None and claimed.is_genuine(key.sign) else None
+        return claimed if key is not None and claimed.is_genuine(key) else None
 
     async def keep(self, tenant_id: str, letters: Sequence[Letter]) -> None:
         """Kept, all of them, when this returns; none when it raises. They stay in the order in which they came."""

@@ -7,16 +7,12 @@ notification, and asks its key: only `is_genuine` makes what was read from an ad
 
 import hmac
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 from uuid import UUID
 
 from waypost.kernel import ids
-
-Sign = Callable[[str, bytes], bytes]
-"""`TenantKey.sign`: purpose and message to an HMAC."""
+from waypost.kernel.vault import TenantKey
 
 PURPOSE: Final = "return-path"
 _PROOF_BYTES: Final = 8
@@ -37,29 +33,33 @@ class ReturnPath:
     tenant_id: str = ""
     """Empty where the address does not say it: everywhere but in the catch-all."""
 
-    def is_genuine(self, sign: Sign, tenant_id: str | None = None) -> bool:
+    def is_genuine(self, key: TenantKey, tenant_id: str | None = None) -> bool:
         """By the key of the tenant that the address names, or of the one that the notification was found to be of."""
-        return hmac.compare_digest(self.proof, _proof(tenant_id or self.tenant_id, self.notification_id, sign))
+        body = _body(tenant_id or self.tenant_id) + self.notification_id.bytes
+        if hmac.compare_digest(self.proof, _shown(key.proves(PURPOSE)(body))):
+            return True
+        # As it was signed once, for what is still on its way back.
+        return hmac.compare_digest(self.proof, _shown(key.sign(PURPOSE, body)))
 
 
-def make(tenant_id: str, notification_id: UUID, sign: Sign, domain: str | None = None) -> str:
+def make(tenant_id: str, notification_id: UUID, key: TenantKey, domain: str | None = None) -> str:
     """Without a domain, for the catch-all. The local part has 45 of the 64 octets there may be, in lower case: on the
     way it may be folded, and a proof must survive that."""
-    return Writer(tenant_id, partial(sign, PURPOSE), domain)(notification_id)
+    return Writer(tenant_id, key, domain)(notification_id)
 
 
 class Writer:
-    """Makes many of one tenant at one domain. `sign` signs for `PURPOSE`."""
+    """Makes many of one tenant at one domain."""
 
-    __slots__ = ("_end", "_head", "_sign")
+    __slots__ = ("_end", "_head", "_prove")
 
-    def __init__(self, tenant_id: str, sign: Callable[[bytes], bytes], domain: str | None = None) -> None:
-        self._sign = sign
-        self._head = tenant_id.encode() + b"\n"
+    def __init__(self, tenant_id: str, key: TenantKey, domain: str | None = None) -> None:
+        self._prove = key.proves(PURPOSE)
+        self._head = _body(tenant_id)
         self._end = f"@{domain or tenant_id + _CAUGHT}"
 
     def __call__(self, notification_id: UUID) -> str:
-        proof = self._sign(self._head + notification_id.bytes)[:_PROOF_BYTES].hex()
+        proof = _shown(self._prove(self._head + notification_id.bytes))
         return f"b+{ids.show_ulid(notification_id).lower()}-{proof}{self._end}"
 
 
@@ -78,11 +78,16 @@ def read(address: str) -> ReturnPath | None:
     return ReturnPath(notification_id=notification_id, proof=found["proof"], domain=domain, tenant_id=tenant_id)
 
 
-def verify(address: str, tenant_id: str, sign: Sign) -> UUID | None:
+def verify(address: str, tenant_id: str, key: TenantKey) -> UUID | None:
     """The notification that a bounce to this address is about, where the tenant's key wrote it; None for all else."""
     claimed = read(address)
-    return claimed.notification_id if claimed is not None and claimed.is_genuine(sign, tenant_id) else None
+    return claimed.notification_id if claimed is not None and claimed.is_genuine(key, tenant_id) else None
 
 
-def _proof(tenant_id: str, notification_id: UUID, sign: Sign) -> str:
-    return sign(PURPOSE, tenant_id.encode() + b"\n" + notification_id.bytes)[:_PROOF_BYTES].hex()
+def _body(tenant_id: str) -> bytes:
+    """What is signed begins so."""
+    return tenant_id.encode() + b"\n"
+
+
+def _shown(proof: bytes) -> str:
+    return proof[:_PROOF_BYTES].hex()

@@ -12,7 +12,7 @@ from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.tokens import Purpose, Stamp
 from waypost.kernel.vault import TenantKey
 from waypost.kernel.work import Work
-from waypost.templates.ports import CLICK_MARK, OPEN_MARK, Instrument
+from waypost.templates.ports import MARK, Instrument
 from waypost.tracking.link_token import link_key_of
 from waypost.tracking.ports import TrackingHost
 from waypost.tracking.rules import CLICKS, OPENS
@@ -27,15 +27,11 @@ class Tracked:
     """How messages of one version are tracked."""
 
     instrument: Instrument
-    _opens: Stamp | None
-    _clicks: Stamp | None
+    _stamp: Stamp
 
     def mark(self, notification_id: UUID, context: dict[str, JsonValue]) -> None:
         """Names the message to its pixel and to its links."""
-        if self._opens is not None:
-            context[OPEN_MARK] = self._opens(notification_id.bytes)
-        if self._clicks is not None:
-            context[CLICK_MARK] = self._clicks(notification_id.bytes)
+        context[MARK] = self._stamp(notification_id.bytes)
 
 
 class Instruments:
@@ -69,19 +65,14 @@ class Instruments:
         place = (one.tenant_id, one.version_id, tracks, base)
         tracked = self._made.get(place)
         if tracked is None:
-            opens, clicks = bool(tracks & OPENS), bool(tracks & CLICKS)
             instrument = Instrument(
-                opens=f"{base}/t/o/" if opens else "",
-                clicks=f"{base}/t/c/" if clicks else "",
+                opens=f"{base}/t/o/" if tracks & OPENS else "",
+                clicks=f"{base}/t/c/" if tracks & CLICKS else "",
                 version=one.version_id.bytes,
                 key=link_key_of(key, one.version_id),
                 spared=self._spared,
             )
-            tracked = Tracked(
-                instrument,
-                Stamp(Purpose.OPEN, one.tenant_id, key) if opens else None,
-                Stamp(Purpose.CLICK, one.tenant_id, key) if clicks else None,
-            )
+            tracked = Tracked(instrument, Stamp(Purpose.MESSAGE, one.tenant_id, key))
             self._made[place] = tracked
             if len(self._made) > _MOST_KEPT:
                 self._made.popitem(last=False)

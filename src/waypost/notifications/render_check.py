@@ -23,16 +23,18 @@ class RenderCheck:
 
     async def check(self, tx: Transaction, intents: Sequence[Intent]) -> None:
         put_into_words(tx.tenant_id, intents)
-        trials = [
-            (intent, words, person)
-            for intent in intents
-            for seen, said in zip(intent.people, intent.words, strict=True)
-            for person, words in zip(seen, said, strict=True)
-        ]
+        trials: list[tuple[Intent, Words, Resolved]] = []
+        jobs: list[RenderJob] = []
+        for intent in intents:
+            for seen, said in zip(intent.people, intent.words, strict=True):
+                for person, words in zip(seen, said, strict=True):
+                    trials.append((intent, words, person))
+                    jobs.append(_job(tx.tenant_id, words, person))
         if not trials:
             return
-        jobs = [_job(tx.tenant_id, words, person) for _, words, person in trials]
         failures = await self._renderer.try_out(jobs)
+        if failures.count(None) == len(failures):
+            return
         for (intent, words, person), job, failure in zip(trials, jobs, failures, strict=True):
             if intent.answer is None and failure is not None:
                 intent.refuse(_refused(intent.command, job, words.wording.mentioned, person, failure))
@@ -41,20 +43,19 @@ class RenderCheck:
 def put_into_words(tenant_id: str, intents: Sequence[Intent]) -> None:
     """What each person is told on each leg."""
     for intent in intents:
+        legs, command = intent.legs, intent.command
         intent.words = [
-            [
-                leg.chosen.words_for(tenant_id, person, intent.command)
-                for leg, person in zip(intent.legs, seen, strict=True)
-            ]
+            [leg.chosen.words_for(tenant_id, person, command) for leg, person in zip(legs, seen, strict=True)]
             for seen in intent.people
         ]
 
 
 def _job(tenant_id: str, words: Words, person: Resolved) -> RenderJob:
+    wording = words.wording
     return RenderJob(
         tenant_id=tenant_id,
-        version_id=words.wording.id,
-        content=words.wording.content,
+        version_id=wording.id,
+        content=wording.content,
         context=words.context,
         locale=person.locale,
         timezone=person.timezone,

@@ -37,15 +37,21 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 def check_command(command: SubmitCommand, now: datetime) -> None:
     """Refuses, naming every fault at once, what can be judged without looking anything up."""
-    errors = [
-        *(_check_targets(command) if not 0 < len(command.to) <= MOST_TARGETS else ()),
-        *(_check_channels(command) if not _is_plainly_routed(command) else ()),
-        *_check_what(command),
-        *(_check_times(command, now) if command.send_at is not None or command.expires_at is not None else ()),
-        *(_check_mailboxes(command) if _names_mailboxes(command) else ()),
-        *(check_headers(command.headers, pointer="/headers") if command.headers else ()),
-        *(_check_sizes(command) if command.metadata or command.variables else ()),
-    ]
+    errors: list[FieldError] = []
+    if not 0 < len(command.to) <= MOST_TARGETS:
+        errors += _check_targets(command)
+    # As nearly every call is: nothing can be wrong with one channel.
+    if len(command.channels) != 1 or command.routing is _UNTIL_SEEN or command.after is not None:
+        errors += _check_channels(command)
+    errors += _check_what(command)
+    if command.send_at is not None or command.expires_at is not None:
+        errors += _check_times(command, now)
+    if command.sender is not None or command.reply_to is not None or command.cc or command.bcc:
+        errors += _check_mailboxes(command)
+    if command.headers:
+        errors += check_headers(command.headers, pointer="/headers")
+    if command.metadata or command.variables:
+        errors += _check_sizes(command)
     if errors:
         raise Refused("The request has fields that must be mended.", code=errors[0].code, errors=errors)
 
@@ -71,11 +77,6 @@ def _check_targets(command: SubmitCommand) -> Iterable[FieldError]:
         yield FieldError(
             pointer="/to", code="too_many", message=f"At most {MOST_TARGETS} recipients in one call; split it."
         )
-
-
-def _is_plainly_routed(command: SubmitCommand) -> bool:
-    """As nearly every call is: nothing can be wrong with one channel."""
-    return len(command.channels) == 1 and command.routing is not _UNTIL_SEEN and command.after is None
 
 
 def _check_channels(command: SubmitCommand) -> Iterable[FieldError]:
@@ -107,7 +108,7 @@ def _check_what(command: SubmitCommand) -> Iterable[FieldError]:
 
 
 def _check_times(command: SubmitCommand, now: datetime) -> Iterable[FieldError]:
-    if command.send_at is not None:
+    if command.send_at is not None and not now <= command.send_at <= now + FURTHEST_AHEAD:
         if command.send_at < now - PAST_GRACE:
             yield FieldError(
                 pointer="/send_at", code="in_the_past", message="Lies more than five minutes in the past; leave it out."
@@ -121,10 +122,6 @@ def _check_times(command: SubmitCommand, now: datetime) -> Iterable[FieldError]:
             yield FieldError(pointer="/expires_at", code="before_send_at", message="Must be later than `send_at`.")
         elif command.expires_at > now + 2 * FURTHEST_AHEAD:
             yield FieldError(pointer="/expires_at", code="too_far_ahead", message="May lie at most two years ahead.")
-
-
-def _names_mailboxes(command: SubmitCommand) -> bool:
-    return command.sender is not None or command.reply_to is not None or bool(command.cc or command.bcc)
 
 
 def _check_mailboxes(command: SubmitCommand) -> Iterable[FieldError]:

@@ -58,4 +58,4 @@ class SenderIdentity:
     ) -> return_path.Writer:
         """At the tenant's own return-path domain, where it has proved one, else at the platform's."""
         place = None if self.is_caught(mode, has_account=has_account) else domain or self.message_domain
-        return return_path.Writer(tenant_id, key.signs(return_path.PURPOSE), place)
+        return return_path.Writer(tenant_id, key, place)

@@ -43,14 +43,16 @@ def merge(
         kind = said.kind or kind
         locale = locale if isinstance(said.locale, UnsetType) else said.locale
         timezone = timezone if isinstance(said.timezone, UnsetType) else said.timezone
-        attributes = merge_attributes(attributes, said.attributes)
+        if said.attributes is not attributes:
+            attributes = merge_attributes(attributes, said.attributes)
         for channel, address in said.addresses.items():
             _merge_address(tenant_id, result, channel, address, tenant_key, clock)
-    result.moved = timezone != before.timezone
-    rewritten = not _same_json(attributes, person.attributes)
-    described = (kind, locale, timezone) != (before.kind, before.locale, before.timezone) or rewritten
-    result.changed = described or bool(result.added or result.fronted or result.revoked)
-    if result.changed:
+    rewritten = attributes is not person.attributes and not _same_json(attributes, person.attributes)
+    if timezone != before.timezone:
+        result.moved = True
+    described = result.moved or rewritten or kind is not before.kind or locale != before.locale
+    if described or result.added or result.fronted or result.revoked:
+        result.changed = True
         row = replace(
             before,
             kind=kind,
@@ -66,8 +68,6 @@ def merge(
 
 def _same_json(one: JsonObject, other: JsonObject) -> bool:
     """Python holds True, 1 and 1.0 for equal; JSON does not."""
-    if one is other:
-        return True
     if one != other:
         return False
     # Mostly they come in one order.
@@ -84,14 +84,16 @@ def _seal_attributes(tenant_id: str, person: Person, attributes: JsonObject) -> 
 def _merge_address(
     tenant_id: str, result: Merge, channel: Channel, address: Address | None, tenant_key: TenantKey, clock: Clock
 ) -> None:
-    on_channel = [known for known in result.person.addresses if known.channel is channel]
+    person = result.person
     if address is None:
-        _drop(result, on_channel)
+        _drop(result, [known for known in person.addresses if known.channel is channel])
         return
     hashed = tenant_key.hash_address(channel.word, address.text)
-    result.person.told[channel] = address.text
-    if on_channel and on_channel[0].hash == hashed:
+    person.told[channel] = address
+    in_front = person.address_on(channel)
+    if in_front is not None and in_front.hash == hashed:
         return
+    on_channel = [known for known in person.addresses if known.channel is channel]
     now = clock.now()
     # Strictly after the one in front, so that the newest given is one and the same for everybody.
     given_at = max(now, on_channel[0].given_at + timedelta(microseconds=1)) if on_channel else now

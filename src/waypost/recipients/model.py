@@ -143,7 +143,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     attributes: JsonObject
     addresses: tuple[StoredAddress, ...] = ()
     """All that are not revoked, the newest given first."""
-    told: dict[Channel, str] = {}
+    told: dict[Channel, Address] = {}
     """The newest given of a channel, where a caller has just said it: then it need not be opened."""
 
     def address_on(self, channel: Channel) -> StoredAddress | None:

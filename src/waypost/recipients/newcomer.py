@@ -39,7 +39,7 @@ def draft_newcomer(
     person = Person(
         row=row, key=data_key, wrapped_key=wrapped, attributes=attributes, addresses=tuple(reversed(addresses))
     )
-    person.told.update((channel, address.text) for channel, address in said.addresses.items() if address is not None)
+    person.told.update((channel, address) for channel, address in said.addresses.items() if address is not None)
     return Merge(person, changed=True, added=addresses)
 
 

@@ -26,7 +26,7 @@ class Party(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pointer: str = "/to"
 
 
-class Member(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Member(msgspec.Struct, frozen=True, gc=False):
     """One member of `to`. Without an id, its anchor says who it is."""
 
     position: int
@@ -47,23 +47,18 @@ def read_party(party: Party, key: TenantKey) -> ReadParty:
     for position, target in enumerate(party.targets):
         pointer = f"{party.pointer}/{position}" if party.is_list else party.pointer
         said, faults = check_fields(target.fields, pointer)
-        if target.id is not None and not is_external_id(target.id):
-            faults += check_external_id(target.id, pointer if target.must_exist else f"{pointer}/id")
-        anchor = next(iter(spots_of(said, key)), None) if target.id is None and not faults else None
-        if target.id is None and anchor is None and not faults:
-            message = "Say who is meant: give an id, an email or a phone."
-            faults.append(FieldError(pointer=pointer, code="required", message=message))
+        name, anchor, must_exist = target.id, None, target.must_exist
+        if name is None:
+            anchor = next(iter(spots_of(said, key)), None) if not faults else None
+            if anchor is None and not faults:
+                message = "Say who is meant: give an id, an email or a phone."
+                faults.append(FieldError(pointer=pointer, code="required", message=message))
+        elif is_external_id(name):
+            must_exist = must_exist or is_minted(name)
+        else:
+            faults += check_external_id(name, pointer if must_exist else f"{pointer}/id")
         errors += faults
-        members.append(
-            Member(
-                position=position,
-                pointer=pointer,
-                id=target.id,
-                must_exist=target.must_exist or (target.id is not None and is_minted(target.id)),
-                anchor=anchor,
-                said=said,
-            )
-        )
+        members.append(Member(position, pointer, name, must_exist, anchor, said))
     return members, errors
 
 

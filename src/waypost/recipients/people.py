@@ -40,7 +40,7 @@ class Mention(msgspec.Struct, gc=False):
     sayings: list[CheckedFields] = []
 
 
-class Planned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Planned(msgspec.Struct, frozen=True, gc=False):
     """A mention beside what is known, and what would come of it. Nothing is written yet."""
 
     mention: Mention
@@ -98,17 +98,17 @@ class People:
     ) -> Planned:
         """What would come of a mention: a newcomer (`drafted`, where that has been done), a change, or nothing new."""
         if (fault := _unusable(mention, known)) is not None:
-            return Planned(mention=mention, known=known, merge=None, faults=[fault])
+            return Planned(mention, known, None, [fault])
         if known is None:
             merged = drafted or self._draft(tx, key, mention)
             if len(mention.sayings) == 1:
                 # One saying was looked at when it was read.
-                return Planned(mention=mention, known=None, merge=merged)
+                return Planned(mention, None, merged)
         else:
             said = mention.sayings[0] if mention.sayings else None
             person = _open_person(tx.tenant_id, key, known.row, known.addresses, said)
             merged = merge(tx.tenant_id, person, mention.sayings, key, self._clock)
-        return Planned(mention=mention, known=known, merge=merged, faults=_overgrown(mention, merged))
+        return Planned(mention, known, merged, _overgrown(mention, merged) if merged.changed else ())
 
     async def write(self, tx: Transaction, key: TenantKey, planned: Sequence[Planned]) -> Sequence[Found]:
         """Makes and changes people as planned, and says who they are now, in the order given.
@@ -184,7 +184,7 @@ class People:
             person.row.id: merge(tx.tenant_id, person, wanted[person.row.id].sayings, key, self._clock)
             for person in await self._open(tx, key, fresh)
         }
-        refuse_all([fault for who, merged in merges.items() for fault in _overgrown(wanted[who], merged)])
+        refuse_all([fault for who, one in merges.items() if one.changed for fault in _overgrown(wanted[who], one)])
         await self._write(tx, [merged for merged in merges.values() if merged.changed])
         return {wanted[who].external_id: merged.person for who, merged in merges.items()}
 
@@ -228,14 +228,16 @@ def _open_person(
     attributes: JsonObject = {}
     if row.attributes is not None:
         plain = data_key.open(row.attributes, place("attributes", tenant_id, row.id))
-        attributes = _known_already(said, plain) or cast("JsonObject", msgspec.json.decode(plain))
+        known = _whole(said) if said is not None and said.attributes_json == plain else None
+        attributes = known or cast("JsonObject", msgspec.json.decode(plain))
     return Person(row=row, key=data_key, wrapped_key=row.data_key, attributes=attributes, addresses=addresses)
 
 
-def _known_already(said: CheckedFields | None, plain: bytes) -> JsonObject | None:
-    if said is None or said.attributes_json != plain or not isinstance(said.attributes, dict):
+def _whole(said: CheckedFields) -> JsonObject | None:
+    """The attributes that are said, where none of them only says what to leave out."""
+    if not isinstance(said.attributes, dict) or None in said.attributes.values():
         return None
-    return None if None in said.attributes.values() else said.attributes
+    return said.attributes
 
 
 def _unusable(mention: Mention, known: Known | None) -> FieldError | None:
@@ -271,8 +273,6 @@ def _erased(mention: Mention) -> FieldError:
 
 def _overgrown(mention: Mention, merged: Merge) -> Sequence[FieldError]:
     """Each saying fits on its own; what they add up to must fit too."""
-    if not merged.changed:
-        return ()
     return list(check_attributes(merged.person.attributes, f"{mention.pointer}/attributes"))
 
 

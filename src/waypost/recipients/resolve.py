@@ -20,6 +20,9 @@ from waypost.recipients.party import FIELD_OF, Member, Party, ReadParty, Spot, r
 from waypost.recipients.people import Mention, People, Planned, mint_external_id, refusal_of
 from waypost.recipients.ports import AddressStore, RecipientStore
 
+# Named once: to ask an enumeration for a member takes as long as to make a small struct.
+_USER: Final = RecipientKind.USER
+_ANONYMOUS: Final = RecipientKind.ANONYMOUS
 _KEPT_UNDER: Final = {Channel.EMAIL: Channel.EMAIL, Channel.SMS: PHONE, Channel.WHATSAPP: PHONE, Channel.VOICE: PHONE}
 
 
@@ -57,11 +60,12 @@ class Plan:
         One without an address on a channel is seen too, with `address` None."""
         if (refusal := self.refusals.get(number)) is not None:
             return refusal
-        channels = self.parties[number].channels
-        return [
-            [_resolved(tenant_id, self.people[name], member.position, channel) for channel in channels]
-            for name, member in self.members[number].items()
-        ]
+        channels, people = self.parties[number].channels, self.people
+        seen: list[list[Resolved]] = []
+        for name, member in self.members[number].items():
+            person = people[name]
+            seen.append([_resolved(tenant_id, person, member.position, channel) for channel in channels])
+        return seen
 
 
 class Resolver:
@@ -130,22 +134,12 @@ class Resolver:
         if not everyone:
             plan.members = [{} for _ in parties]
             return plan
-        given = _given_with_an_id(everyone, key)
-        known = await self._look_up(tx, everyone, given)
+        spots = sorted({member.anchor for member in everyone if member.anchor is not None})
+        given = _given_with_an_id(everyone, key) if spots else {}
+        known = await self._look_up(tx, everyone, spots, given)
         names = {asked: one.row.external_id for one in known for asked in one.asked}
-        any_anchor = any(member.anchor is not None for member in everyone)
-        whose = _Owners(known, given, names, self._clock, any_anchor=any_anchor)
-        mentions: dict[str, Mention] = {}
-        for number, said in enumerate(members):
-            meant = [(member, whose.names_of(member)) for member in said]
-            ambiguous = [_ambiguous(member) for member, found in meant if len(found) > 1] if any_anchor else ()
-            if ambiguous:
-                plan.refusals[number] = refusal_of(ambiguous)
-            first: dict[str, Member] = {}
-            for member, found in meant if not ambiguous else ():
-                _mention(mentions, member, found[0], must_exist=whose.is_known(member))
-                first.setdefault(found[0], member)
-            plan.members.append(first)
+        whose = _Owners(known if spots else (), given, names, self._clock)
+        mentions = _mention(plan, members, names, whose)
         by_name = {one.row.external_id: one for one in known}
         plan.planned = [
             self._people.plan(tx, key, one, by_name.get(one.external_id), drafts.get(one.external_id))
@@ -156,10 +150,9 @@ class Resolver:
         return plan
 
     async def _look_up(
-        self, tx: Transaction, members: Sequence[Member], given: Mapping[Spot, Sequence[str]]
+        self, tx: Transaction, members: Sequence[Member], spots: Sequence[Spot], given: Mapping[Spot, Sequence[str]]
     ) -> Sequence[Known]:
         ids = sorted({member.id for member in members if member.id is not None})
-        spots = sorted({member.anchor for member in members if member.anchor is not None})
         # Who would change is read again before the change: until then nobody needs to know since when they are so.
         known = list(await self._people.look_up(tx, ids, spots, moments=False))
         if not spots:
@@ -183,51 +176,68 @@ class _Owners:
         given: Mapping[Spot, Sequence[str]],
         names: Mapping[str, str],
         clock: Clock,
-        *,
-        any_anchor: bool,
     ) -> None:
         self._names = names
         self._given = given
         self._clock = clock
         self._owners: dict[Spot, list[Known]] = {}
         self._minted: dict[Spot, str] = {}
-        for one in known if any_anchor else ():
+        for one in known:
             for spot in _spots_owned(one):
                 self._owners.setdefault(spot, []).append(one)
 
-    def names_of(self, member: Member) -> Sequence[str]:
-        """The one it is, minted where there is none; several where nobody can tell."""
-        if member.id is not None:
-            return [self._names.get(member.id, member.id)]
-        meant = self._meant(member)
-        if meant or member.anchor is None:
-            return meant
-        if member.anchor not in self._minted:
-            self._minted[member.anchor] = mint_external_id(self._clock)
-        return [self._minted[member.anchor]]
+    def name_of(self, anchor: Spot) -> str:
+        """The one it is, minted where there is none."""
+        if meant := self._meant(anchor):
+            return meant[0]
+        if anchor not in self._minted:
+            self._minted[anchor] = mint_external_id(self._clock)
+        return self._minted[anchor]
 
-    def is_known(self, member: Member) -> bool:
-        return member.must_exist if member.id is not None else bool(self._meant(member))
+    def are_several(self, anchor: Spot) -> bool:
+        """Nobody can tell who is meant."""
+        return len(self._meant(anchor)) > 1
 
-    def _meant(self, member: Member) -> Sequence[str]:
-        if member.anchor is None:
-            return ()
-        owners = self._owners.get(member.anchor, [])
+    def is_known(self, anchor: Spot) -> bool:
+        return bool(self._meant(anchor))
+
+    def _meant(self, anchor: Spot) -> Sequence[str]:
+        owners = self._owners.get(anchor, [])
         named = [one.row.external_id for one in owners if one.row.kind is not RecipientKind.ANONYMOUS]
-        given = [self._names.get(name, name) for name in self._given.get(member.anchor, ())]
+        given = [self._names.get(name, name) for name in self._given.get(anchor, ())]
         return list(dict.fromkeys([*named, *given])) or [one.row.external_id for one in owners[:1]]
 
 
-def _mention(mentions: dict[str, Mention], member: Member, name: str, *, must_exist: bool) -> None:
-    mention = mentions.get(name)
-    if mention is None:
-        mention = mentions[name] = Mention(name, member.position, member.pointer, must_exist)
-        if member.id is None:
-            mention.newcomer_kind = RecipientKind.ANONYMOUS
-    elif member.id is not None:
-        # Of a plain string and an object with the same id, the object may make the person.
-        mention.must_exist = mention.must_exist and must_exist
-    mention.sayings.append(member.said)
+def _mention(
+    plan: Plan, members: Sequence[Sequence[Member]], names: Mapping[str, str], whose: _Owners
+) -> dict[str, Mention]:
+    """All that is said about each person. Refuses the parties of which nobody can tell whom they mean."""
+    mentions: dict[str, Mention] = {}
+    for number, said in enumerate(members):
+        ambiguous = [_ambiguous(one) for one in said if one.anchor is not None and whose.are_several(one.anchor)]
+        if ambiguous:
+            plan.refusals[number] = refusal_of(ambiguous)
+        first: dict[str, Member] = {}
+        for member in said if not ambiguous else ():
+            name, must_exist, kind = member.id, member.must_exist, _USER
+            if name is not None:
+                name = names.get(name, name)
+            elif member.anchor is not None:
+                name, must_exist, kind = whose.name_of(member.anchor), whose.is_known(member.anchor), _ANONYMOUS
+            else:
+                raise AssertionError("a member that says nobody has been let in")
+            mention = mentions.get(name)
+            if mention is None:
+                mentions[name] = Mention(name, member.position, member.pointer, must_exist, kind, [member.said])
+            else:
+                if member.id is not None:
+                    # Of a plain string and an object with the same id, the object may make the person.
+                    mention.must_exist = mention.must_exist and must_exist
+                mention.sayings.append(member.said)
+            if name not in first:
+                first[name] = member
+        plan.members.append(first)
+    return mentions
 
 
 def _blame(plan: Plan) -> None:
@@ -253,8 +263,6 @@ def _ambiguous(member: Member) -> FieldError:
 def _given_with_an_id(members: Sequence[Member], key: TenantKey) -> dict[Spot, list[str]]:
     """Addresses that these very calls give to someone by id."""
     given: dict[Spot, list[str]] = {}
-    if all(member.anchor is None for member in members):
-        return given
     for member in members:
         if member.id is not None:
             for spot in spots_of(member.said, key):
@@ -267,25 +275,26 @@ def _spots_owned(one: Known) -> Iterable[Spot]:
 
 
 def _resolved(tenant_id: str, person: Person, position: int, channel: Channel) -> Resolved:
-    kept_under = _KEPT_UNDER.get(channel, channel)
-    stored = person.address_on(kept_under)
-    address = None
-    if stored is not None:
-        text = person.told.get(kept_under)
-        if text is None:
+    kept_under, row = _KEPT_UNDER.get(channel, channel), person.row
+    address = address_id = address_hash = address_status = None
+    if (stored := person.address_on(kept_under)) is not None:
+        address_id, address_hash, address_status = stored.id, stored.hash, stored.status
+        if (address := person.told.get(kept_under)) is None:
             text = person.key.open(stored.ciphertext, place("address", tenant_id, stored.id)).decode()
-        address = Address(channel, text)
+            address = Address(channel, text)
+        elif address.channel is not channel:
+            address = Address(channel, address.text)
     return Resolved(
-        recipient_id=person.row.id,
-        external_id=person.row.external_id,
+        recipient_id=row.id,
+        external_id=row.external_id,
         position=position,
-        address_id=stored.id if stored else None,
+        address_id=address_id,
         address=address,
-        address_hash=stored.hash if stored else None,
-        address_status=stored.status if stored else None,
+        address_hash=address_hash,
+        address_status=address_status,
         key=person.key,
         wrapped_key=person.wrapped_key,
         attributes=person.attributes,
-        locale=person.row.locale,
-        timezone=person.row.timezone,
+        locale=row.locale,
+        timezone=row.timezone,
     )

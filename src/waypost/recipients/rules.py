@@ -9,7 +9,7 @@ from zoneinfo import available_timezones
 import msgspec
 from msgspec import UnsetType
 
-from waypost.kernel.address import Address, AddressFault, normalise
+from waypost.kernel.address import Address, AddressFault, normalise_email, normalise_phone
 from waypost.kernel.errors import FieldError
 from waypost.kernel.jsontypes import JsonObject, JsonValue
 from waypost.kernel.locale_tag import spell_locale
@@ -146,17 +146,18 @@ def merge_attributes(current: JsonObject, given: JsonObject | UnsetType | None) 
 
 def _addresses(fields: RecipientFields, pointer: str, errors: list[FieldError]) -> dict[Channel, Address | None]:
     addresses: dict[Channel, Address | None] = {}
-    for channel, name, text in ((_EMAIL, "email", fields.email), (PHONE, "phone", fields.phone)):
-        if isinstance(text, UnsetType):
-            continue
-        if text is None:
-            addresses[channel] = None
-            continue
-        found = normalise(channel, text)
+    if not isinstance(fields.email, UnsetType):
+        found = None if fields.email is None else normalise_email(fields.email)
         if isinstance(found, AddressFault):
-            errors.append(found.at(f"{pointer}/{name}"))
+            errors.append(found.at(f"{pointer}/email"))
         else:
-            addresses[channel] = found
+            addresses[_EMAIL] = found
+    if not isinstance(fields.phone, UnsetType):
+        found = None if fields.phone is None else normalise_phone(PHONE, fields.phone)
+        if isinstance(found, AddressFault):
+            errors.append(found.at(f"{pointer}/phone"))
+        else:
+            addresses[PHONE] = found
     return addresses
 
 

@@ -12,6 +12,7 @@ LINKS: Final = ("unsubscribe_url", "preferences_url")
 """Each message has its own, made when it is sent; nobody else can set them, and wherever a content is only shown they
 lead nowhere."""
 INERT: Final = "#"
+_LINKS: Final = frozenset(LINKS)
 _OF_THE_RECIPIENT: Final = ("id", "locale", "timezone")
 
 
@@ -42,9 +43,8 @@ def build_context(
         context["tenant"] = house
     if variables:
         context.update(variables)
-    for name in LINKS:
-        if name in mentioned:
-            context[name] = INERT
+    if not _LINKS.isdisjoint(mentioned):
+        context.update((name, INERT) for name in LINKS if name in mentioned)
     return context
 
 

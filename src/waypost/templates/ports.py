@@ -53,8 +53,7 @@ class MailHead(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     has_files: bool = False
 
 
-OPEN_MARK: Final = "waypost_open"
-CLICK_MARK: Final = "waypost_click"
+MARK: Final = "waypost_mark"
 """What names a message to its pixel and to its links, in its context."""
 
 

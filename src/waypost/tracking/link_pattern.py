@@ -15,15 +15,14 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from waypost.kernel.mac import Mac
+from waypost.kernel.mac import PROOF_BYTES, Prover
 from waypost.kernel.spelling import spell, unspell
 from waypost.tracking.targets import LONGEST
 
 MOST_WORDS: Final = 10
 LONGEST_WORD: Final = 64
 SET_BYTES: Final = 8
-_PROOF_BYTES: Final = 16
-_LONGEST_TEXT: Final = (_PROOF_BYTES + MOST_WORDS * (LONGEST_WORD + 1)) * 4 // 3 + 3
+_LONGEST_TEXT: Final = (PROOF_BYTES + MOST_WORDS * (LONGEST_WORD + 1)) * 4 // 3 + 3
 _HOLE: Final = re.compile(r"\{([0-9])\}")
 _HOST_AND_MORE: Final = re.compile(r"https?://[^/?#{]+[/?#]", re.IGNORECASE)
 
@@ -57,15 +56,15 @@ def filled(pattern: str, words: Sequence[str]) -> str | None:
 class WordPen:
     """Writes the words of one set of values of one version."""
 
-    __slots__ = ("_mac",)
+    __slots__ = ("_prove",)
 
     def __init__(self, link_key: bytes, of_set: bytes) -> None:
-        self._mac = Mac(_key(link_key, of_set))
+        self._prove = _prover(link_key, of_set)
 
     def write(self, words: Sequence[str]) -> str:
         """Each as `is_word` has it."""
         body = ",".join(words).encode("ascii")
-        return spell(self._mac(body)[:_PROOF_BYTES] + body)
+        return spell(self._prove(body) + body)
 
 
 def read_words(text: str) -> tuple[bytes, list[str]] | None:
@@ -73,17 +72,24 @@ def read_words(text: str) -> tuple[bytes, list[str]] | None:
     raw = unspell(text, longest=_LONGEST_TEXT)
     if raw is None:
         return None
-    words = raw[_PROOF_BYTES:].decode("latin-1").split(",")
+    words = raw[PROOF_BYTES:].decode("latin-1").split(",")
     if len(words) > MOST_WORDS or not all(map(is_word, words)):
         return None
     return raw, words
 
 
 def are_genuine(raw: bytes, link_key: bytes, of_set: bytes) -> bool:
-    proof = hmac.digest(_key(link_key, of_set), raw[_PROOF_BYTES:], "sha256")[:_PROOF_BYTES]
-    return hmac.compare_digest(raw[:_PROOF_BYTES], proof)
+    proof, body = raw[:PROOF_BYTES], raw[PROOF_BYTES:]
+    if hmac.compare_digest(proof, _prover(link_key, of_set)(body)):
+        return True
+    return hmac.compare_digest(proof, _proof_of_old(link_key, of_set, body))
 
 
-def _key(link_key: bytes, of_set: bytes) -> bytes:
-    """A key of its own: what is signed as words is never taken for a link."""
-    return hmac.digest(link_key, b"words" + of_set, "sha256")
+def _prover(link_key: bytes, of_set: bytes) -> Prover:
+    """Of a key of its own: what is signed as words is never taken for a link."""
+    return Prover(hmac.digest(link_key, b"proof/words" + of_set, "sha256"))
+
+
+def _proof_of_old(link_key: bytes, of_set: bytes, body: bytes) -> bytes:
+    """In HMAC-SHA256: words that were sent out so lead on."""
+    return hmac.digest(hmac.digest(link_key, b"words" + of_set, "sha256"), body, "sha256")[:PROOF_BYTES]

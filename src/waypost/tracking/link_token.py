@@ -1,6 +1,6 @@
 """The second half of a click's address: where it leads, signed under a key that is good for one version only.
 
-The first half names the message (`Purpose.CLICK`). The key of the links of a version is derived from the tenant's and
+The first half names the message (`Purpose.MESSAGE`). The key of the links of a version is derived from the tenant's and
 may enter the render process: whoever holds it can sign links of that version, as its author can, and nothing else. In
 base64url, in one spelling:
 

@@ -24,6 +24,8 @@ from waypost.tracking.record import Recorder
 from waypost.tracking.rules import client_of
 
 _ID_BYTES: Final = 16
+_OPENS: Final = frozenset({Purpose.MESSAGE, Purpose.OPEN})
+_CLICKS: Final = frozenset({Purpose.MESSAGE, Purpose.CLICK})
 _FRESH_SECONDS: Final = 15.0
 _MOST_HOUSES: Final = 5_000
 _MOST_LINK_KEYS: Final = 20_000
@@ -65,7 +67,7 @@ class Visits:
 
     async def opened(self, text: str, headers: Mapping[str, str]) -> None:
         """Notes it where the token is genuine. Says nothing either way."""
-        found = await self._message(text, Purpose.OPEN)
+        found = await self._message(text, _OPENS)
         if found is None:
             self._telemetry.seen(Kind.OPENED.word, "refused")
             return
@@ -85,7 +87,7 @@ class Visits:
         """Where the link leads. Without `notes` nobody will know that it was asked."""
         first, between, second = text.partition(BETWEEN)
         claim = read_link(second) if between else None
-        found = None if claim is None else await self._message(first, Purpose.CLICK)
+        found = None if claim is None else await self._message(first, _CLICKS)
         if claim is None or found is None:
             self._telemetry.seen(Kind.CLICKED.word, "refused")
             return NoWay.INVALID
@@ -113,13 +115,13 @@ class Visits:
             await self._recorder.keep(tenant_id, seen)
         return claim.url
 
-    async def _message(self, text: str, purpose: Purpose) -> tuple[str, UUID, _House] | None:
+    async def _message(self, text: str, purposes: frozenset[Purpose]) -> tuple[str, UUID, _House] | None:
         """Whose message a token names, once it is found genuine."""
         claim = tokens.read(text)
         if claim is None:
             return None
         token = claim.token
-        if token.purpose is not purpose or token.audience or token.expires_at or len(token.subject) != _ID_BYTES:
+        if token.purpose not in purposes or token.audience or token.expires_at or len(token.subject) != _ID_BYTES:
             return None
         house = await self._house(token.tenant_id)
         if house is None or not claim.is_genuine(house.key):

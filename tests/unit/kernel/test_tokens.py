@@ -61,6 +61,19 @@ def test_any_text_may_be_read(text: str) -> None:
     assert claim is None or not claim.is_genuine(ACME)
 
 
+def test_what_was_signed_in_the_past_is_genuine_for_ever() -> None:
+    raw = tokens.unspell(tokens.write(_token(Purpose.UNSUBSCRIBE), ACME), longest=LONGEST_TOKEN)
+    assert raw is not None
+    body = b"\1" + raw[1:-16]
+    old = tokens.read(tokens.spell(body + ACME.sign("token-unsubscribe", body)[:16]))
+    assert old is not None
+    assert (old.token, old.is_genuine(ACME), old.is_genuine(GLOBEX)) == (_token(Purpose.UNSUBSCRIBE), True, False)
+    for proof in (raw[-16:], ACME.proves("token-unsubscribe")(body), ACME.sign("token-open", body)[:16]):
+        mixed = tokens.read(tokens.spell(body + proof))
+        assert mixed is not None
+        assert not mixed.is_genuine(ACME)
+
+
 @pytest.mark.parametrize("purpose", list(Purpose))
 def test_a_proof_made_for_one_purpose_proves_no_other(purpose: Purpose) -> None:
     raw = tokens.unspell(tokens.write(_token(Purpose.UNSUBSCRIBE), ACME), longest=LONGEST_TOKEN)

@@ -14,7 +14,7 @@ from waypost.kernel.errors import NotFound
 from waypost.kernel.vocabulary import TenantMode
 from waypost.kernel.work import Transaction
 from waypost.notifications.instruments import Instruments, Tracked
-from waypost.templates.ports import CLICK_MARK, OPEN_MARK
+from waypost.templates.ports import MARK
 from waypost.tracking.link_token import link_key_of
 from waypost.tracking.rules import CLICKS, OPENS
 
@@ -76,9 +76,9 @@ async def test_a_tenant_s_own_tracking_domain_counts_and_only_that() -> None:
 async def test_only_what_is_wanted_is_made() -> None:
     assert await made(Domains(), 0) is None
     instrument, marks = await made(Domains(), OPENS)
-    assert (instrument.clicks, list(marks)) == ("", [OPEN_MARK])
+    assert (instrument.clicks, list(marks)) == ("", [MARK])
     instrument, marks = await made(Domains(), CLICKS)
-    assert (instrument.opens, list(marks)) == ("", [CLICK_MARK])
+    assert (instrument.opens, list(marks)) == ("", [MARK])
 
 
 async def test_messages_of_a_version_share_it_and_each_has_its_own_marks() -> None:
@@ -95,8 +95,8 @@ async def test_messages_of_a_version_share_it_and_each_has_its_own_marks() -> No
     assert one is two
     assert (one.version, one.key) == (version.bytes, link_key_of(KEY, version))
     assert three.key != one.key
-    assert marks[CLICK_MARK] != others[CLICK_MARK]
-    claim = tokens.read(marks[CLICK_MARK])
+    assert marks[MARK] != others[MARK]
+    claim = tokens.read(marks[MARK])
     assert claim is not None
     assert (claim.token.subject, claim.is_genuine(KEY)) == (rows[0].id.bytes, True)
     assert "…" in repr(one)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from waypost.adapters.render.limits import RenderLimits
 from waypost.adapters.render.rendition import Rendition
 from waypost.adapters.render.wire import Parts
-from waypost.templates.ports import CLICK_MARK, OPEN_MARK, Instrument, MailHead
+from waypost.templates.ports import MARK, Instrument, MailHead
 from waypost.tracking.link_token import read_link
 from waypost.tracking.targets import target_of
 
@@ -23,7 +23,7 @@ BASE = "https://links.example"
 HEAD = MailHead(
     message_id="a@example.com", sender="a@example.com", to="b@example.com", date="Thu, 15 Jan 2026 12:00:00 +0000"
 )
-MARKS = {OPEN_MARK: "OPENMARK", CLICK_MARK: "CLICKMARK"}
+MARKS = {MARK: "THEMARK"}
 TRACKED = Instrument(
     opens=f"{BASE}/t/o/",
     clicks=f"{BASE}/t/c/",
@@ -57,7 +57,7 @@ def addresses(html: str, context: dict[str, Any], how: Instrument | None = TRACK
 
 def led(address: str) -> tuple[int, str] | None:
     """Which link of the message an address is, and where it leads."""
-    prefix = f"{BASE}/t/c/CLICKMARK."
+    prefix = f"{BASE}/t/c/THEMARK."
     if not address.startswith(prefix):
         return None
     claim = read_link(address.removeprefix(prefix))
@@ -83,7 +83,7 @@ def test_words_are_signed_once_for_all_links_of_a_message_and_what_is_no_word_fo
     ]
     found = addresses(html, values)
     assert [led(address) for address in found] == expected
-    said = [address.removeprefix(f"{BASE}/t/c/CLICKMARK.").partition(".")[2] for address in found]
+    said = [address.removeprefix(f"{BASE}/t/c/THEMARK.").partition(".")[2] for address in found]
     assert said[0] == said[1] != ""
     assert said[2:] == ["", "", ""]
     for odd in ("a/17", "ü", "a 17", "", "x" * 65, "?"):

@@ -98,7 +98,7 @@ def test_every_link_of_the_web_is_tracked_unless_its_author_says_no(html: str) -
         and (url := target_of(unescape(html[link.start : link.end]))) is not None
         and not url.startswith(f"{BASE}/u/")
     )
-    assert tracked(html, {"name": "Jane"}).count("/t/c/CLICKMARK.") == count
+    assert tracked(html, {"name": "Jane"}).count("/t/c/THEMARK.") == count
     assert "data-no-track" not in plain
 
 

@@ -1,5 +1,6 @@
 """Links that differ by words: a pattern and words that fit it lead where the pattern says, and nothing else does."""
 
+import hmac
 from uuid import UUID, uuid4
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waypost.adapters.vault.keyring import OpenTenantKey
+from waypost.kernel.spelling import spell
 from waypost.tracking.link_pattern import LONGEST_WORD, MOST_WORDS, WordPen, is_pattern, set_of
 from waypost.tracking.link_token import LinkClaim, LinkPen, link_key_of, read_link
 from waypost.tracking.model import MOST_LINKS
@@ -40,6 +42,15 @@ def test_a_pattern_with_its_words_leads_where_both_say(one: str, two: str, link:
     assert (claim.version_id, claim.link, claim.is_personal) == (VERSION, link, True)
     assert claim.url == f"https://shop.example.com/o/{two}?reader={one}&again={one}"
     assert is_target(claim.url)
+
+
+def test_words_that_were_sent_out_signed_in_the_old_way_lead_on() -> None:
+    link_key, of_set = link_key_of(KEY, VERSION), set_of(NAMES)
+    old_key = hmac.digest(link_key, b"words" + of_set, "sha256")
+    old = spell(hmac.digest(old_key, b"r17,4711", "sha256")[:16] + b"r17,4711")
+    assert genuine(read_link(f"{pattern()}.{old}"))
+    forged = spell(hmac.digest(link_key, b"r17,4711", "sha256")[:16] + b"r17,4711")
+    assert not genuine(read_link(f"{pattern()}.{forged}"))
 
 
 @pytest.mark.parametrize(

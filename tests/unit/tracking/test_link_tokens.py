@@ -84,7 +84,7 @@ def test_what_may_not_be_followed_is_no_link_however_well_it_is_signed(url: str)
 
 def test_a_stamp_writes_what_a_token_is() -> None:
     notification = uuid4().bytes
-    for purpose in (Purpose.OPEN, Purpose.CLICK):
+    for purpose in (Purpose.MESSAGE, Purpose.UNSUBSCRIBE):
         stamped = Stamp(purpose, "acme", KEY)(notification)
         assert stamped == tokens.write(Token(purpose=purpose, tenant_id="acme", subject=notification), KEY)
         claim = tokens.read(stamped)

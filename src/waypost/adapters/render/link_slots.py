@@ -21,7 +21,7 @@ from waypost.adapters.render.recipes import Path
 from waypost.adapters.render.refusal import RenderRefused
 from waypost.templates.context import LINKS
 from waypost.templates.model import JsonObject, JsonValue
-from waypost.templates.ports import CLICK_MARK, OPEN_MARK, Instrument
+from waypost.templates.ports import MARK, Instrument
 from waypost.tracking.link_token import BETWEEN, LinkPen
 from waypost.tracking.model import MOST_LINKS
 from waypost.tracking.targets import target_of
@@ -97,7 +97,7 @@ class LinkSlots:
         found = scan(html)
         edits = [(start, end, "") for start, end in found.opt_outs]
         number = 0
-        prefix = f"{self._instrument.clicks}{context.get(CLICK_MARK, '')}{BETWEEN}"
+        prefix = f"{self._instrument.clicks}{context.get(MARK, '')}{BETWEEN}"
         for link in found.links if self._instrument.clicks else ():
             written = html[link.start : link.end]
             url = None if link.opt_out else self._target(unescape(written))
@@ -106,7 +106,7 @@ class LinkSlots:
                 edits.append((link.start, link.end, prefix + self._remembered(number, url, written)))
         if self._instrument.opens:
             end = len(html) if found.body_end is None else found.body_end
-            edits.append((end, end, _pixel(f"{self._instrument.opens}{context.get(OPEN_MARK, '')}")))
+            edits.append((end, end, _pixel(f"{self._instrument.opens}{context.get(MARK, '')}")))
         return _edited(html, edits)
 
     def _track(self, render: Render) -> None:
@@ -136,12 +136,12 @@ class LinkSlots:
 
     def _with_marks(self, found: Scan, marks: dict[int, tuple[Link, str]], instead: dict[int, str]) -> str:
         source = self._source if found.body_end is not None else self._source.removesuffix("\n")
-        prefix = f"{self._instrument.clicks}{{{{ {CLICK_MARK} }}}}{BETWEEN}"
+        prefix = f"{self._instrument.clicks}{{{{ {MARK} }}}}{BETWEEN}"
         edits = [(start, end, "") for start, end in found.opt_outs]
         edits += [(link.start, link.end, prefix + instead.get(number, mark)) for number, (link, mark) in marks.items()]
         if self._instrument.opens:
             end = len(source) if found.body_end is None else found.body_end
-            edits.append((end, end, _pixel(f"{self._instrument.opens}{{{{ {OPEN_MARK} }}}}")))
+            edits.append((end, end, _pixel(f"{self._instrument.opens}{{{{ {MARK} }}}}")))
         return _edited(source, edits)
 
     def _mark(

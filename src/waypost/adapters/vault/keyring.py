@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from waypost.adapters.vault.masterkey import KEY_BYTES, MasterKey
 from waypost.kernel.entropy import Pieces
-from waypost.kernel.mac import Mac
+from waypost.kernel.mac import Mac, Prover
 from waypost.kernel.vault import SealBroken
 
 _FIRST_GENERATION: Final = b"\x01"
@@ -51,7 +51,7 @@ class SealingKey:
 class OpenTenantKey:
     """Implements `kernel.vault.TenantKey`."""
 
-    __slots__ = ("_addresses", "_purposes", "_seals", "_signatures", "_wraps")
+    __slots__ = ("_addresses", "_provers", "_purposes", "_seals", "_signatures", "_wraps")
 
     def __init__(self, secret: bytes) -> None:
         self._seals = SealingKey(_subkey(secret, "seal"))
@@ -59,6 +59,7 @@ class OpenTenantKey:
         self._addresses = Mac(_subkey(secret, "address"))
         self._signatures = _subkey(secret, "sign")
         self._purposes: dict[str, Mac] = {}
+        self._provers: dict[str, Prover] = {}
 
     def seal(self, plain: bytes, bound_to: str) -> bytes:
         return self._seals.seal(plain, bound_to)
@@ -77,12 +78,16 @@ class OpenTenantKey:
         return "sha256:" + self._addresses(f"{channel_word}:{normalised}".encode()).hex()
 
     def sign(self, purpose: str, message: bytes) -> bytes:
-        return self.signs(purpose)(message)
-
-    def signs(self, purpose: str) -> Mac:
         made = self._purposes.get(purpose)
         if made is None:
             made = self._purposes[purpose] = Mac(hmac.digest(self._signatures, purpose.encode(), "sha256"))
+        return made(message)
+
+    def proves(self, purpose: str) -> Prover:
+        made = self._provers.get(purpose)
+        if made is None:
+            # Of a key of its own: what one algorithm signs says nothing about the other.
+            made = self._provers[purpose] = Prover(hmac.digest(self._signatures, f"proof/{purpose}".encode(), "sha256"))
         return made
 
     def derive(self, purpose: str, message: bytes) -> SealingKey:

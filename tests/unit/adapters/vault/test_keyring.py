@@ -76,6 +76,13 @@ def test_signatures_differ_by_purpose() -> None:
     assert len(ACME.sign("unsubscribe", b"m")) == 32
     assert ACME.sign("unsubscribe", b"m") != ACME.sign("open", b"m")
     assert ACME.sign("unsubscribe", b"m") != ACME.sign("unsubscribe", b"n")
+    proof = ACME.proves("unsubscribe")(b"m")
+    assert (len(proof), proof) == (16, ACME.proves("unsubscribe")(b"m"))
+    assert proof not in (
+        ACME.proves("open")(b"m"),
+        ACME.proves("unsubscribe")(b"n"),
+        ACME.sign("unsubscribe", b"m")[:16],
+    )
 
 
 def test_nothing_secret_shows() -> None:
