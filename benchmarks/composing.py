@@ -49,12 +49,12 @@ def as_sent(job: RenderJob) -> RenderJob:
     assert job.head is not None
     headers = (
         ("Auto-Submitted", "auto-generated"),
-        *list_headers(f"{_HERE}/u/{'x' * 91}", "marketing", "bench", "bench.example.com"),
+        *list_headers("marketing", "bench", "bench.example.com"),
         ("Feedback-ID", f"{'x' * 26}:marketing:bench:waypost"),
     )
     return structs.replace(
         job,
-        head=structs.replace(job.head, headers=headers),
+        head=structs.replace(job.head, headers=headers, unsubscribe=f"{_HERE}/u/{'x' * 91}"),
         context={**job.context, MARK: "x" * 62},
         instrument=_INSTRUMENT,
     )

@@ -110,7 +110,7 @@ async def send_notifications(call: Call[Items[BulkNotification], NoQuery]) -> Bu
     or refused on its own, by the rules and with the codes of a call of one; the answer tells each by its index."""
     slices = ([item_of(written, read) for written, read in items] for items in call.body.slices(_AT_ONCE))
     with uncollected():
-        return show_bulk(await call.app.notifications.bulk(call.tx, call.scope, slices))
+        return show_bulk(await call.app.notifications.bulk(call.tx, call.scope, slices, len(call.body), show_item))
 
 
 def item_of(written: bytes, read: BulkNotification | Refused) -> BulkItem | Refused:
@@ -125,18 +125,16 @@ def item_of(written: bytes, read: BulkNotification | Refused) -> BulkItem | Refu
     return BulkItem(command=command, call=call)
 
 
-def show_bulk(answer: BulkAnswer) -> BulkView:
-    items = [_show_item(index, one) for index, one in enumerate(answer.answers)]
-    refused = sum([item.error is not None for item in items])
+def show_bulk(answer: BulkAnswer[BulkItemView]) -> BulkView:
     return BulkView(
         request_id=None if answer.request_id is None else ids.show("req", answer.request_id),
-        accepted=len(items) - refused,
-        refused=refused,
-        items=items,
+        accepted=answer.accepted,
+        refused=len(answer.answers) - answer.accepted,
+        items=list(answer.answers),
     )
 
 
-def _show_item(index: int, answer: Accepted | Refused) -> BulkItemView:
+def show_item(index: int, answer: Accepted | Refused) -> BulkItemView:
     if isinstance(answer, Accepted):
         return BulkItemView(index=index, notifications=[show_notification(one) for one in answer.notifications])
     return BulkItemView(index=index, error=show_refusal(answer))

@@ -209,12 +209,12 @@ class ContentView(Shape):
 def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitCommand:
     if body.channel is not None and body.channels is not None:
         raise refuse("/channels", "channel_or_channels", "Give either `channel` or `channels`, not both.")
-    to = body.to
+    targets = _targets(body.to)
     content = body.content.content() if body.content else None
     return SubmitCommand(
-        to_list=to.list_key if isinstance(to, To) else None,
-        to=_targets(to),
-        to_is_list=isinstance(to, list),
+        to_list=body.to.list_key if isinstance(body.to, To) else None,
+        to=targets,
+        to_is_list=isinstance(body.to, list),
         actor=body.actor,
         channels=tuple([CHANNELS[word] for word in body.channels])
         if body.channels

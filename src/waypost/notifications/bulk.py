@@ -5,9 +5,9 @@ the database stores one batch, the next is decided, and the one after that is re
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -25,7 +25,10 @@ from waypost.tenants.idempotency import Idempotency, KeyedCall
 MOST_RECIPIENTS: Final = 10_000
 _ROUTE: Final = "an item of a bulk"
 _BATCH: Final = 500
+_FIRST: Final = 100
+_FORMED_AT_ONCE: Final = 50
 Done = TypeVar("Done")
+Formed = TypeVar("Formed")
 _NOT_YET: Final = Refused("This has not been decided.")
 
 
@@ -42,10 +45,11 @@ class _Placed(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BulkAnswer:
+class BulkAnswer(Generic[Formed]):
     request_id: UUID | None
     """None where nothing was accepted."""
-    answers: Sequence[Accepted | Refused]
+    accepted: int
+    answers: Sequence[Formed]
 
 
 class SubmitBulk:
@@ -56,29 +60,39 @@ class SubmitBulk:
         self._clock = clock
 
     async def __call__(
-        self, tx: Transaction, scope: Scope, slices: Iterable[Sequence[BulkItem | Refused]]
-    ) -> BulkAnswer:
+        self,
+        tx: Transaction,
+        scope: Scope,
+        slices: Iterable[Sequence[BulkItem | Refused]],
+        count: int,
+        form: Callable[[int, Accepted | Refused], Formed],
+    ) -> BulkAnswer[Formed]:
+        """`count`: how many items there are in all slices. `form` makes of each answer what the caller tells."""
         scope.demand(Permission.NOTIFICATIONS_SEND)
-        bulk = _Bulk(mint(self._clock))
+        bulk = _Bulk(mint(self._clock), unread=count)
         left = iter(slices)
+        formed: list[Formed] = []
         async with _Beside() as beside:
             reading = beside.start(self._take_in(tx, bulk, left))
             while (batch := await reading).items:
                 reading = beside.start(self._take_in(tx, bulk, left))
                 await self._add(tx, scope, bulk, batch, beside)
             if bulk.storing is not None:
-                await bulk.storing
-        made = [one.id for answer in bulk.answers if isinstance(answer, Accepted) for one in answer.notifications]
-        if not any(isinstance(answer, Accepted) for answer in bulk.answers):
-            return BulkAnswer(request_id=None, answers=bulk.answers)
-        await self._store.add_request(tx, bulk.request_id, scope.key_id, made)
-        return BulkAnswer(request_id=bulk.request_id, answers=bulk.answers)
+                await _form_until(bulk.storing, bulk, formed, form)
+            accepted = [answer for answer in bulk.answers if isinstance(answer, Accepted)]
+            if accepted:
+                made = [one.id for answer in accepted for one in answer.notifications]
+                noting = beside.start(self._store.add_request(tx, bulk.request_id, scope.key_id, made))
+                await _form_until(noting, bulk, formed, form)
+        formed += map(form, range(len(formed), len(bulk.answers)), bulk.answers[len(formed) :])
+        return BulkAnswer(request_id=bulk.request_id if accepted else None, accepted=len(accepted), answers=formed)
 
     async def _take_in(
         self, tx: Transaction, bulk: "_Bulk", slices: Iterator[Sequence[BulkItem | Refused]]
     ) -> "_Batch":
         """Reads the next batch and takes its keys, while those before it are decided and stored."""
-        items = await _read(slices)
+        items = await _read(slices, bulk.next_batch())
+        bulk.unread -= len(items)
         bulk.room = _take_room(items, bulk.room)
         keyed = [
             (place, item.call)
@@ -97,7 +111,7 @@ class SubmitBulk:
         """Decides about the items and leaves the storing to run beside; then their places in `answers` are filled."""
         await self._refuse_taken(tx, batch)
         first = len(bulk.answers)
-        bulk.answers += [item if isinstance(item, Refused) else _NOT_YET for item in batch.items]
+        bulk.answers += [_NOT_YET if isinstance(item, BulkItem) else item for item in batch.items]
         for run in runs(
             _Placed(first + place, item.command, item.call)
             for place, item in enumerate(batch.items)
@@ -106,19 +120,21 @@ class SubmitBulk:
             commands = [one.command for one in run]
             decided = await self._submit.decide(tx, scope, commands, part_of=bulk.request_id, before=bulk.last_decided)
             before, bulk.storing_before = bulk.storing_before, bulk.storing
-            bulk.storing = beside.start(_fill(bulk.answers, run, decided, bulk.storing))
+            bulk.storing = beside.start(_fill(bulk, run, decided, bulk.storing))
             bulk.last_decided = decided
-            refused = [one.call for one, is_refused in zip(run, decided.refused, strict=True) if is_refused]
-            await self._idempotency.release_many(tx, _ROUTE, [call for call in refused if call is not None])
+            if any(decided.refused):
+                refused = [one.call for one, is_refused in zip(run, decided.refused, strict=True) if is_refused]
+                await self._idempotency.release_many(tx, _ROUTE, [call for call in refused if call is not None])
             if before is not None:
                 await before
 
     async def _refuse_taken(self, tx: Transaction, batch: "_Batch") -> None:
         """Puts a refusal in the place of every item whose key was used for something else."""
         mine = batch.mine
-        if not all(mine):
-            # Some may have belonged to an item of this bulk that has been refused since.
-            mine = await self._idempotency.claim_many(tx, _ROUTE, batch.calls)
+        if all(mine):
+            return
+        # Some may have belonged to an item of this bulk that has been refused since.
+        mine = await self._idempotency.claim_many(tx, _ROUTE, batch.calls)
         for place, is_mine in zip(batch.places, mine, strict=True):
             if not is_mine:
                 message = "This key was used for another request. Use a new key for a new request."
@@ -130,12 +146,22 @@ class _Bulk:
     """How far a bulk has come."""
 
     request_id: UUID
+    unread: int
+    batches: int = 0
     answers: list[Accepted | Refused] = field(default_factory=list["Accepted | Refused"])
     room: int = MOST_RECIPIENTS
     last_decided: Decided | None = None
     storing_before: asyncio.Task[None] | None = None
     storing: asyncio.Task[None] | None = None
     """One at a time, in order. Two may be waited for: with one, the database would stand still between them."""
+    stored: int = 0
+    """Answers up to this place are final."""
+
+    def next_batch(self) -> int:
+        """Small at first and at last: nothing can be decided while the first is read, and nothing is left to do while
+        the last is stored."""
+        self.batches += 1
+        return min(_BATCH, _FIRST * self.batches, max(_FIRST, self.unread // 2))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -188,33 +214,44 @@ class _Beside:
             raise first from None
 
 
-async def _read(slices: Iterator[Sequence[BulkItem | Refused]]) -> list[BulkItem | Refused]:
+async def _read(slices: Iterator[Sequence[BulkItem | Refused]], enough: int) -> list[BulkItem | Refused]:
     batch: list[BulkItem | Refused] = []
     for items in slices:
         batch += items
-        if len(batch) >= _BATCH:
+        if len(batch) >= enough:
             break
         # The database gets a hearing after each slice.
         await asyncio.sleep(0)
     return batch
 
 
-async def _fill(
-    answers: "list[Accepted | Refused]", run: Sequence[_Placed], decided: Decided, before: "asyncio.Task[None] | None"
-) -> None:
+async def _fill(bulk: _Bulk, run: Sequence[_Placed], decided: Decided, before: "asyncio.Task[None] | None") -> None:
     if before is not None:
         await before
     for one, answer in zip(run, await decided.store(), strict=True):
-        answers[one.place] = answer
+        bulk.answers[one.place] = answer
+    bulk.stored = run[-1].place + 1
+
+
+async def _form_until(
+    work: asyncio.Task[None], bulk: _Bulk, formed: list[Formed], form: Callable[[int, Accepted | Refused], Formed]
+) -> None:
+    """There is nothing to be done until the database is done with it, except telling what is known."""
+    while not work.done() and len(formed) < bulk.stored:
+        first, end = len(formed), min(len(formed) + _FORMED_AT_ONCE, bulk.stored)
+        formed += map(form, range(first, end), bulk.answers[first:end])
+        await asyncio.sleep(0)
+    await work
 
 
 def _take_room(items: list[BulkItem | Refused], room: int) -> int:
     """Refuses the items for which there is no room any more, and says how much is left."""
     for place, item in enumerate(items):
         if isinstance(item, BulkItem):
-            if len(item.command.to) > room:
+            wanted = len(item.command.to)
+            if wanted > room:
                 message = f"The items of one bulk reach at most {MOST_RECIPIENTS} recipients together; split it."
                 items[place] = refuse("/to", "too_many", message)
             else:
-                room -= len(item.command.to)
+                room -= wanted
     return room

@@ -22,7 +22,7 @@ from waypost.notifications.compose_inapp import inbox_copy
 from waypost.notifications.inputs import InputsBook, Shared, open_payload
 from waypost.notifications.instruments import Instruments
 from waypost.notifications.kinds import House, Kind
-from waypost.notifications.links import Header, Links
+from waypost.notifications.links import UNSUBSCRIBE_URL, Header, Links
 from waypost.notifications.model import Payload
 from waypost.notifications.outgoing import PLAIN, Outgoing, Voice
 from waypost.notifications.sender import SenderIdentity
@@ -170,10 +170,12 @@ class MailComposer:
                 context.update(_secrets_decoder.decode(secrets))
         except SealBroken:
             return Withheld(state=State.FAILED, reason="seal_broken")
-        list_headers: tuple[Header, ...] = ()
+        unsubscribe, list_headers = None, tuple[Header, ...]()
         if kind.links is not None:
-            urls, list_headers = kind.links(one.recipient_id, one.address_id)
+            urls = kind.links(one.recipient_id, one.address_id)
             context.update(urls)
+            if kind.links.headers:
+                unsubscribe, list_headers = urls[UNSUBSCRIBE_URL], kind.links.headers
         head = luggage = instrument = None
         voice = PLAIN
         if one.channel is not Channel.INAPP:
@@ -186,7 +188,7 @@ class MailComposer:
             if payload.files or content.files:
                 luggage = Luggage(one.tenant_id, content.files, payload.files, content.html is not None)
             mailbox = one.way.mailbox if one.way is not None else None
-            head = self._identity.head(one.id, payload, date, list_headers, luggage, mailbox)
+            head = self._identity.head(one.id, payload, date, list_headers, luggage, mailbox, unsubscribe)
             voice = self._outgoing.voice(one.tenant_id, head.sender)
             if not voice.allowed:
                 return Withheld(state=State.FAILED, reason="domain_not_verified")

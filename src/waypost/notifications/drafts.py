@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from waypost.delivery.gate import Defer, GateFacts, MessageKind, Skip, Verdict, decide
+from waypost.delivery.gate import Allow, Defer, GateFacts, MessageKind, Skip, Verdict, decide
 from waypost.delivery.model import State
 from waypost.kernel.attachments import FileRef
 from waypost.kernel.ids import mint_at
@@ -56,7 +56,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             reader=reader,
             tenant={"id": tenant_id, "name": house.name} if house else None,
         )
-        return Words(locale=locale, wording=wording, context=context)
+        return Words(locale, wording, context)
 
 
 @lru_cache(maxsize=1_000)
@@ -64,7 +64,7 @@ def _kind_of(category: Category, topic: str | None) -> MessageKind:
     return MessageKind(category, topic)
 
 
-class Words(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Words(msgspec.Struct, frozen=True, gc=False):
     """What one person is told: the content in their locale, and all that it reads."""
 
     locale: str | None
@@ -104,7 +104,7 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Draft(msgspec.Struct, frozen=True, gc=False):
     person: Resolved
     row: NotificationRow
     verdict: Verdict
@@ -114,20 +114,17 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return not isinstance(self.verdict, Skip)
 
     @property
-    def due(self) -> datetime:
-        send_at = self.row.send_at
-        return max(send_at, self.verdict.until) if isinstance(self.verdict, Defer) else send_at
+    def due(self) -> datetime | None:
+        """None where it is not sent."""
+        verdict = self.verdict
+        if isinstance(verdict, Allow):
+            return self.row.send_at
+        return max(self.row.send_at, verdict.until) if isinstance(verdict, Defer) else None
 
     def accepted(self, now: datetime) -> AcceptedNotification:
         row = self.row
-        waits = row.status is _QUEUED and row.send_at > now
-        return AcceptedNotification(
-            id=row.id,
-            recipient_id=self.person.external_id,
-            channel=row.channel,
-            status=_SCHEDULED if waits else row.status,
-            reason=row.reason,
-        )
+        status = _SCHEDULED if row.status is _QUEUED and row.send_at > now else row.status
+        return AcceptedNotification(row.id, self.person.external_id, row.channel, status, row.reason)
 
 
 def draft(
@@ -142,8 +139,8 @@ def draft(
     now: datetime,
     files: tuple[FileRef, ...] = (),
 ) -> Draft:
-    notification_id, chosen = mint_at(now), leg.chosen
-    context = words.context
+    notification_id, chosen, channel = mint_at(now), leg.chosen, leg.channel
+    context, timing = words.context, leg.timing
     secrets = _secrets_of(chosen, context) if chosen.secret_names else None
     payload = Payload(
         address=person.address.text if person.address else "",
@@ -155,7 +152,7 @@ def draft(
         headers=command.headers,
         metadata=command.metadata,
         tracks=tracks,
-        files=files if leg.channel is _EMAIL else (),
+        files=files if channel is _EMAIL else (),
     )
     stopped = isinstance(verdict, Skip)
     row = NotificationRow(
@@ -163,7 +160,7 @@ def draft(
         request_id=request_id,
         recipient_id=person.recipient_id,
         address_id=person.address_id,
-        channel=leg.channel,
+        channel=channel,
         category=chosen.category,
         topic=chosen.topic,
         priority=command.priority,
@@ -172,12 +169,12 @@ def draft(
         gate=verdict.code,
         version_id=chosen.version.id,
         locale=words.locale,
-        send_at=leg.timing.send_at,
-        expires_at=leg.timing.expires_at,
+        send_at=timing.send_at,
+        expires_at=timing.expires_at,
         payload=_seal(person, "payload", tenant_id, notification_id, payload),
         secrets=_seal(person, "secrets", tenant_id, notification_id, secrets) if secrets else None,
     )
-    return Draft(person=person, row=row, verdict=verdict)
+    return Draft(person, row, verdict)
 
 
 def _secrets_of(chosen: Chosen, context: dict[str, JsonValue]) -> dict[str, JsonValue]:

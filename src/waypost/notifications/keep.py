@@ -46,7 +46,7 @@ class Keeper:
             self._delivery.wake_workers(tx)
         if not before and not twins:
             for intent in intents:
-                intent.answer = _accepted(intent, [one.accepted(now) for one in intent.drafts])
+                intent.answer = Accepted(intent.request.id, tuple([one.accepted(now) for one in intent.drafts]))
             return
         states = await self._delivery.states(tx, sorted(set(before.values())))
         made = {one.row.id: one for one in fresh}
@@ -57,7 +57,7 @@ class Keeper:
                 known = before.get(first, first)
                 new = made.get(known)
                 answers.append(new.accepted(now) if new else _answer_of_old(one, known, states.get(known)))
-            intent.answer = _accepted(intent, answers)
+            intent.answer = Accepted(intent.request.id, tuple(answers))
 
     async def _note_verdicts(self, tx: Transaction, drafts: Sequence[Draft], now: datetime) -> None:
         notes = [
@@ -92,28 +92,21 @@ def _wanted(intents: Iterable[Intent], now: datetime) -> tuple[list[WantedRow], 
     rows: list[WantedRow] = []
     twins: dict[UUID, UUID] = {}
     for intent in intents:
-        once = intent.command.once
+        command = intent.command
+        once = command.once
         until = None if once is None or once.kept_for is None else now + once.kept_for
         for one in intent.drafts:
-            place = None
+            row, place = one.row, None
             if once is not None:
-                place = Place(key=once.key, channel=_channel_of_place(intent, one), kept_until=until)
-                owner = first.setdefault((place.key, one.person.recipient_id, place.channel), one.row.id)
-                if owner != one.row.id:
-                    twins[one.row.id] = owner
+                # Which of several channels was the first reachable may differ at a repetition; the place must not.
+                channel = command.channels[0] if command.routing is _FIRST else row.channel
+                place = Place(once.key, channel, until)
+                owner = first.setdefault((once.key, row.recipient_id, channel), row.id)
+                if owner is not row.id:
+                    twins[row.id] = owner
                     continue
-            due = None if isinstance(one.verdict, Skip) else one.due
-            rows.append(WantedRow(row=one.row, place=place, due=due))
+            rows.append(WantedRow(row, place, one.due))
     return rows, twins
-
-
-def _channel_of_place(intent: Intent, one: Draft) -> Channel:
-    """Which of several channels was the first reachable may differ at a repetition; the place must not."""
-    return intent.command.channels[0] if intent.command.routing is _FIRST else one.row.channel
-
-
-def _accepted(intent: Intent, answers: Sequence[AcceptedNotification]) -> Accepted:
-    return Accepted(request_id=intent.request.id, notifications=tuple(answers))
 
 
 def _answer_of_old(one: Draft, known: UUID, stands: StateView | None) -> AcceptedNotification:

@@ -15,6 +15,7 @@ from waypost.kernel.vocabulary import Category
 from waypost.preferences.link_subject import LinkSubject, pack_matter, pack_person
 from waypost.templates.context import LINKS
 
+UNSUBSCRIBE_URL: Final = "unsubscribe_url"
 CONFIRM: Final = "confirm"
 UNDO: Final = "undo"
 FEEDBACK: Final = "Feedback-ID"
@@ -28,16 +29,16 @@ Header = tuple[str, str]
 
 
 class LinksOfKind:
-    """Writes the links of messages that differ only in whom they are for, and their headers for mail programs."""
+    """Writes the links of messages that differ only in whom they are for."""
 
-    __slots__ = ("_headers", "_matter", "_preferences", "_preferences_stamp", "_unsubscribe", "_unsubscribe_stamp")
+    __slots__ = ("_matter", "_preferences", "_preferences_stamp", "_unsubscribe", "_unsubscribe_stamp", "headers")
 
     def __init__(
         self,
         public_url: str,
         stamps: tuple[Stamp, Stamp],
         matter: bytes,
-        headers: tuple[Header, ...] | None,
+        headers: tuple[Header, ...],
         *,
         with_preferences: bool,
     ) -> None:
@@ -45,17 +46,15 @@ class LinksOfKind:
         self._preferences = f"{public_url}/p/" if with_preferences else None
         self._unsubscribe_stamp, self._preferences_stamp = stamps
         self._matter = matter
-        self._headers = headers
+        self.headers = headers
+        """What mail programs are told, besides where to unsubscribe; nothing where nobody can."""
 
-    def __call__(self, recipient_id: UUID, address_id: UUID | None) -> tuple[dict[str, str], tuple[Header, ...]]:
+    def __call__(self, recipient_id: UUID, address_id: UUID | None) -> dict[str, str]:
         subject = pack_person(recipient_id, address_id) + self._matter
-        unsubscribe = self._unsubscribe + self._unsubscribe_stamp(subject)
-        urls = {"unsubscribe_url": unsubscribe}
+        urls = {UNSUBSCRIBE_URL: self._unsubscribe + self._unsubscribe_stamp(subject)}
         if self._preferences is not None:
             urls["preferences_url"] = self._preferences + self._preferences_stamp(subject)
-        if self._headers is None:
-            return urls, ()
-        return urls, (("List-Unsubscribe", f"<{unsubscribe}>"), *self._headers)
+        return urls
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +74,11 @@ class Links:
         stamps = self._stamps.get(one.tenant_id)
         if stamps is None:
             stamps = self._new_stamps(one.tenant_id, key)
-        headers = None
+        headers: tuple[Header, ...] = ()
         if stoppable:
             name = one.topic or one.category.word
             feedback = (FEEDBACK, f"{show_ulid(one.version_id).lower()}:{name}:{one.tenant_id}:{_FEEDBACK_SENDER}")
-            headers = (*list_headers("", name, one.tenant_id, self.domain)[1:], feedback)
+            headers = (*list_headers(name, one.tenant_id, self.domain), feedback)
         matter = pack_matter(one.channel, one.topic or "")
         return LinksOfKind(self.public_url, stamps, matter, headers, with_preferences="preferences_url" in mentioned)
 
@@ -112,10 +111,9 @@ def grant_token(audience: str, tenant_id: str, subject: LinkSubject, key: Tenant
     return tokens.write(token, key)
 
 
-def list_headers(unsubscribe_url: str, name: str, tenant_id: str, domain: str) -> tuple[tuple[str, str], ...]:
-    """RFC 2369, RFC 8058 and RFC 2919."""
+def list_headers(name: str, tenant_id: str, domain: str) -> tuple[Header, ...]:
+    """RFC 8058 and RFC 2919; that of RFC 2369 is each message's own (`MailHead.unsubscribe`)."""
     return (
-        ("List-Unsubscribe", f"<{unsubscribe_url}>"),
         ("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"),
         ("List-Id", f"<{name.replace('_', '-')}.{tenant_id}.{domain}>"),
     )

@@ -91,7 +91,7 @@ class SubmitCommand(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return self.content or self.inline
 
 
-class AcceptedNotification(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class AcceptedNotification(msgspec.Struct, frozen=True, gc=False):
     id: UUID
     recipient_id: str
     """The caller's id of the recipient."""
@@ -108,7 +108,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The key that asked; None where whoever began the request notes it."""
 
 
-class Accepted(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Accepted(msgspec.Struct, frozen=True, gc=False):
     request_id: UUID
     notifications: tuple[AcceptedNotification, ...]
 

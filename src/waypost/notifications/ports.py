@@ -50,7 +50,7 @@ class TimelineNote:
     detail: Mapping[str, object]
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """What is sent once: the recipient of a row under this key on this channel."""
 
     key: str
@@ -58,7 +58,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     kept_until: datetime | None
 
 
-class WantedRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class WantedRow(msgspec.Struct, frozen=True, gc=False):
     """A notification that is stored unless its place is taken."""
 
     row: NotificationRow

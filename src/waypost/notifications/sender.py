@@ -1,6 +1,7 @@
 """Under which name a message goes out, and whether it really goes out."""
 
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from waypost.channels.rules import message_id_of
@@ -11,6 +12,9 @@ from waypost.notifications.links import FEEDBACK
 from waypost.notifications.model import Payload
 from waypost.notifications.tails import Luggage
 from waypost.templates.ports import MailHead
+
+_AUTOMATIC: Final = ("Auto-Submitted", "auto-generated")
+_UNSUBSCRIBE: Final = "list-unsubscribe"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +36,7 @@ class SenderIdentity:
         list_headers: tuple[tuple[str, str], ...] = (),
         luggage: Luggage | None = None,
         mailbox: str | None = None,
+        unsubscribe: str | None = None,
     ) -> MailHead:
         """Where a message can be unsubscribed from, our headers about that take the place of the caller's; how
         complaints are counted is the caller's own affair."""
@@ -39,7 +44,7 @@ class SenderIdentity:
         if list_headers and own:
             if any(name.lower() == FEEDBACK.lower() for name, _ in own):
                 list_headers = tuple(header for header in list_headers if header[0] != FEEDBACK)
-            ours = {name.lower() for name, _ in list_headers}
+            ours = {_UNSUBSCRIBE, *(name.lower() for name, _ in list_headers)}
             own = tuple(header for header in own if header[0].lower() not in ours)
         return MailHead(
             message_id=message_id_of(notification_id, self.message_domain),
@@ -48,9 +53,10 @@ class SenderIdentity:
             date=date,
             reply_to=payload.reply_to,
             cc=payload.cc,
-            headers=(("Auto-Submitted", "auto-generated"), *list_headers, *own),
+            headers=(_AUTOMATIC, *list_headers, *own),
             has_images=luggage is not None and luggage.has_images,
             has_files=luggage is not None and luggage.has_others,
+            unsubscribe=unsubscribe,
         )
 
     def return_paths(

@@ -4,10 +4,10 @@ Every step works on the whole batch. Each call is accepted or refused on its own
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from waypost.delivery.gate import GateFacts, Skip, Verdict
@@ -16,6 +16,7 @@ from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Refused, Unavailable
 from waypost.kernel.ids import mint
 from waypost.kernel.tenancy import Permission, Scope
+from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.notifications.attaching import Attacher
 from waypost.notifications.choose import ContentChooser
@@ -32,6 +33,8 @@ from waypost.recipients.lists import ListKeys
 from waypost.recipients.party import Party
 from waypost.recipients.resolve import Plan, Resolver
 
+Heard: TypeAlias = tuple[Verdict, GateFacts]
+"""What the gate says to somebody, and why."""
 # Named once: to ask an enumeration for a member takes as long as to make a small struct.
 _ALL: Final = Routing.ALL
 _UNTIL_SEEN: Final = Routing.UNTIL_SEEN
@@ -157,30 +160,30 @@ class Submit:
             _see(intents, plan, tx.tenant_id)
             put_into_words(tx.tenant_id, intents)
 
-    async def _judge(
-        self, tx: Transaction, intents: Sequence[Intent], now: datetime
-    ) -> Sequence[tuple[Verdict, GateFacts]]:
+    async def _judge(self, tx: Transaction, intents: Sequence[Intent], now: datetime) -> Sequence[Heard]:
         """What the gate says to each person on each leg, in order, and why; the facts are read once per channel."""
-        asked = [
-            (leg, seen[place]) for intent in intents for seen in intent.people for place, leg in enumerate(intent.legs)
-        ]
-        verdicts: dict[int, tuple[Verdict, GateFacts]] = {}
-        last: tuple[Leg, GateFacts, Verdict] | None = None
+        asked = [asks for intent in intents for seen in intent.people for asks in zip(intent.legs, seen, strict=True)]
+        heard: dict[Channel, Iterator[Heard]] = {}
         for channel in {leg.channel for leg, _ in asked}:
-            places = [place for place, (leg, _) in enumerate(asked) if leg.channel is channel]
-            those = [asked[place] for place in places]
+            those = [asks for asks in asked if asks[0].channel is channel]
             people = [(person.recipient_id, person.address_id) for _, person in those]
-            kinds = [leg.chosen.kind for leg, _ in those]
-            facts = await self._delivery.gate_facts(tx, channel, people, kinds)
-            for place, (leg, _), fact in zip(places, those, facts, strict=True):
-                # Of the same message most people hear the same.
-                if last is not None and last[0] is leg and (last[1] is fact or last[1] == fact):
-                    verdict = last[2]
-                else:
-                    verdict = leg.judge(fact, now)
-                    last = (leg, fact, verdict)
-                verdicts[place] = (verdict, fact)
-        return [verdicts[place] for place in range(len(asked))]
+            facts = await self._delivery.gate_facts(tx, channel, people, [leg.chosen.kind for leg, _ in those])
+            heard[channel] = iter(_judge_each([leg for leg, _ in those], facts, now))
+        if len(heard) == 1:
+            return list(*heard.values())
+        return [next(heard[leg.channel]) for leg, _ in asked]
+
+
+def _judge_each(legs: Sequence[Leg], facts: Sequence[GateFacts], now: datetime) -> Sequence[Heard]:
+    heard: list[Heard] = []
+    last, known, answer = None, None, None
+    for leg, fact in zip(legs, facts, strict=True):
+        # Of the same message most people hear the same.
+        if answer is None or last is not leg or (known is not fact and known != fact):
+            answer = (leg.judge(fact, now), fact)
+        last, known = leg, fact
+        heard.append(answer)
+    return heard
 
 
 def _check(intents: Sequence[Intent], now: datetime) -> None:
@@ -205,9 +208,7 @@ def _see(intents: Sequence[Intent], plan: Plan, tenant_id: str) -> None:
             intent.people = seen if actor is None else [each for each in seen if each[0].external_id != actor]
 
 
-def _draft(
-    tenant_id: str, intents: Sequence[Intent], verdicts: Iterable[tuple[Verdict, GateFacts]], now: datetime
-) -> None:
+def _draft(tenant_id: str, intents: Sequence[Intent], verdicts: Iterable[Heard], now: datetime) -> None:
     answers = iter(verdicts)
     for intent in intents:
         command, legs = intent.command, intent.legs

@@ -47,10 +47,13 @@ class MailHead(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     reply_to: str | None = None
     cc: tuple[str, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
+    """What mostly is the same in all messages of a kind."""
     has_images: bool = False
     """Images follow that the HTML shows: a message with images or files ends open, for its tail to be joined on
     (`channels.mime_parts`)."""
     has_files: bool = False
+    unsubscribe: str | None = None
+    """Where its reader can stop messages like it."""
 
 
 MARK: Final = "waypost_mark"

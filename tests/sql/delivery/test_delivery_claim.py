@@ -166,6 +166,22 @@ async def test_a_row_queued_twice_is_dropped_not_sent_twice(office: Any) -> None
     assert await office.count("attempts") == 1
 
 
+async def test_a_row_queued_twice_keeps_nobody_beside_it_from_going(office: Any) -> None:
+    sent = await office.submit(3)
+    worker = await office.worker()
+    await worker.claim()
+    waiting = await office.submit(2)
+    await office.admin.execute(
+        "insert into queue (tenant_id, channel, priority, due, id, retention)"
+        " select 'acme', 1, 1, now(), u.id, 1 from unnest($1::uuid[]) as u (id)",
+        sent[:2],
+    )
+    await office.admin.execute("update lanes set due = now(), head = '-infinity'")
+    claimed = (await worker.claim())[1]
+    assert {(one.id, one.n, one.claims) for one in claimed} == {(one, 1, 0) for one in waiting}
+    assert (await office.count("queue"), await office.count("attempts")) == (0, 5)
+
+
 async def test_no_row_is_missed_when_lanes_fall_asleep_under_inserts(office: Any) -> None:
     """Inserters and claims race over one lane that is empty most of the time: nothing waits for the repair sweep."""
     worker = await office.worker()

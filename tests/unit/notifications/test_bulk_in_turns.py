@@ -44,6 +44,7 @@ class House:
         self.store_fails: Exception | None = None
         self.decide_fails: Exception | None = None
         self.claim_fails: Exception | None = None
+        self.has_failed = False
         self.storing = 0
         self.door: asyncio.Event | None = None
         self.bulk = SubmitBulk(submit=self, store=self, idempotency=self, clock=CLOCK)  # pyright: ignore
@@ -62,7 +63,8 @@ class House:
         await asyncio.sleep(0)
         if self.door is not None and names[0] == "user-500":
             self.door.set()
-        if self.decide_fails is not None and len(self.seen) > 1:
+        comes_of_another = self.store_fails is not None or self.claim_fails is not None
+        if self.decide_fails is not None and (self.has_failed if comes_of_another else len(self.seen) > 1):
             raise self.decide_fails
 
         async def store() -> Sequence[Accepted | Refused]:
@@ -73,6 +75,7 @@ class House:
                 await self.door.wait()
             await asyncio.sleep(0)
             if self.store_fails is not None:
+                self.has_failed = True
                 raise self.store_fails
             self.storing -= 1
             return [refuse("/to", "bad", name) if name.startswith("bad") else ACCEPTED for name in names]
@@ -81,6 +84,7 @@ class House:
 
     async def claim_many(self, _tx: Transaction, _route: str, calls: Sequence[KeyedCall]) -> Sequence[bool]:
         if self.claim_fails is not None and self.seen:
+            self.has_failed = True
             raise self.claim_fails
         for call in calls:
             self.claimed.setdefault(call.key, call.fingerprint)
@@ -100,7 +104,8 @@ class House:
             for name, key in zip(names, keys or names, strict=True)
         ]
         slices = [items[start : start + 250] for start in range(0, len(items), 250)]
-        return list((await self.bulk(Transaction("acme"), SCOPE, slices)).answers)
+        told = await self.bulk(Transaction("acme"), SCOPE, slices, len(items), lambda _, answer: answer)
+        return list(told.answers)
 
 
 async def test_the_next_batch_is_decided_while_one_is_stored_and_every_answer_finds_its_place() -> None:
@@ -114,6 +119,7 @@ async def test_the_next_batch_is_decided_while_one_is_stored_and_every_answer_fi
     assert house.seen.index("decide user-500") < house.seen.index("store user-500")
     assert [word for word in house.seen if word.startswith("store")] == [
         "store user-0",
+        "store bad-250",
         "store user-500",
         "store user-1000",
     ]

@@ -250,8 +250,8 @@ declare
             where g.tenant_id = v_tenant and g.recipient_id = '00000000-0000-0000-0000-000000000000') end);
 begin
     return query
-    select m.tenant_id, m.id, m.retention, (p_attempts[width_bucket(m.id, p_ids)] + 1)::smallint,
-           p_claims[width_bucket(m.id, p_ids)], m.channel, m.category, m.priority, m.expires_at, m.recipient_id,
+    select m.tenant_id, m.id, m.retention, (p_attempts[width_bucket(m.id, (select p_ids))] + 1)::smallint,
+           p_claims[width_bucket(m.id, (select p_ids))], m.channel, m.category, m.priority, m.expires_at, m.recipient_id,
            m.address_id, m.version_id, m.locale, m.payload, m.secrets, r.data_key,
            -- The driver has no word for infinity that can be compared.
            case when coalesce(g.changed_at, v_everyone) is not null
@@ -277,8 +277,8 @@ as $$
 #variable_conflict use_column
 declare
     lane record; v_lock boolean; v_passed_over boolean := false; v_head timestamptz; v_head_id uuid;
-    v_ids uuid[]; v_attempts smallint[]; v_claims smallint[]; v_least smallint; v_most smallint; v_rows integer;
-    v_got integer := 0; v_clock bigint := -1;
+    v_ids uuid[]; v_retentions smallint[]; v_attempts smallint[]; v_claims smallint[]; v_opened uuid[];
+    v_least smallint; v_most smallint; v_rows integer; v_got integer := 0; v_clock bigint := -1;
     v_tenants text[]; v_channels smallint[]; v_priorities smallint[]; v_starts bigint[]; v_counts integer[];
 begin
     perform from workers w where w.id = p_worker and w.lease_until > now();
@@ -311,8 +311,8 @@ begin
             end if;
 
             -- An array, because it is made once: a join may ask for the due rows again for each row it compares, and
-            -- then finds the next ones. A row whose attempt is already there was queued twice, and is dropped.
-            with taken as materialized (
+            -- then finds the next ones.
+            with taken as (
                 delete from queue q
                 where q.tenant_id = lane.tenant_id and q.id = any (array(
                     select w.id from queue w
@@ -321,15 +321,30 @@ begin
                     order by w.due, w.id limit p_at_most - v_got
                     for update skip locked))
                 returning q.id, q.retention, q.attempt, q.claims
-            ), opened as (
-                insert into attempts (tenant_id, notification_id, retention, n, claims, worker_id, started_at)
-                select lane.tenant_id, t.id, t.retention, t.attempt + 1, t.claims, p_worker, now() from taken t
-                on conflict do nothing
-                returning notification_id as id, retention, n, claims
             )
-            select array_agg(o.id), array_agg((o.n - 1)::smallint), array_agg(o.claims), min(o.retention), max(o.retention)
-            into v_ids, v_attempts, v_claims, v_least, v_most
-            from (select * from opened order by id) o;
+            select array_agg(t.id), array_agg(t.retention), array_agg(t.attempt), array_agg(t.claims),
+                   min(t.retention), max(t.retention)
+            into v_ids, v_retentions, v_attempts, v_claims, v_least, v_most
+            from (select * from taken order by id) t;
+            -- A row whose attempt is already there was queued twice, and is dropped. Attempts are opened only by who
+            -- took the row off the queue, so none of these can come into being meanwhile: to ask once for all is
+            -- enough, and costs less than to prepare each insert for a conflict.
+            v_opened := array(
+                select a.notification_id from attempts a
+                where a.tenant_id = lane.tenant_id and a.notification_id = any (v_ids)
+                  and a.notification_id between v_ids[1] and v_ids[cardinality(v_ids)]
+                  and a.retention between v_least and v_most
+                  and a.n = v_attempts[width_bucket(a.notification_id, (select v_ids))] + 1);
+            if cardinality(v_opened) > 0 then
+                select array_agg(u.id order by u.id), array_agg(u.retention order by u.id),
+                       array_agg(u.attempt order by u.id), array_agg(u.claims order by u.id)
+                into v_ids, v_retentions, v_attempts, v_claims
+                from unnest(v_ids, v_retentions, v_attempts, v_claims) as u (id, retention, attempt, claims)
+                where u.id <> all (v_opened);
+            end if;
+            insert into attempts (tenant_id, notification_id, retention, n, claims, worker_id, started_at)
+            select lane.tenant_id, u.id, u.retention, u.attempt + 1, u.claims, p_worker, now()
+            from unnest(v_ids, v_retentions, v_attempts, v_claims) as u (id, retention, attempt, claims);
             v_rows := coalesce(cardinality(v_ids), 0);
             if v_rows > 0 then
                 insert into claims (tenant_id, id, worker_id, channel, priority, ids)
@@ -432,17 +447,22 @@ begin
         v_from := v_to + 1;
         perform set_config('app.tenant_id', v_tenant, true);
 
+        -- `(select v_ids)` is laid out once; a variable would be copied whole for every row that is looked up in it.
         with closed as (
             update attempts a
-            set (outcome, latency_ms, code, reason, reference, reply, account_id) = (
-                select v_outcomes[i], v_latencies[i], v_codes[i], v_reasons[i], v_references[i], v_replies[i], v_accounts[i]
-                from width_bucket(a.notification_id, v_ids) i)
+            set outcome = v_outcomes[width_bucket(a.notification_id, (select v_ids))],
+                latency_ms = v_latencies[width_bucket(a.notification_id, (select v_ids))],
+                code = v_codes[width_bucket(a.notification_id, (select v_ids))],
+                reason = v_reasons[width_bucket(a.notification_id, (select v_ids))],
+                reference = v_references[width_bucket(a.notification_id, (select v_ids))],
+                reply = v_replies[width_bucket(a.notification_id, (select v_ids))],
+                account_id = v_accounts[width_bucket(a.notification_id, (select v_ids))]
             where a.tenant_id = v_tenant and a.notification_id = any (v_ids)
               and a.notification_id between v_first and v_last and a.retention between p_least and p_most
               and a.worker_id = p_worker and a.outcome is null
-              and a.n = v_ns[width_bucket(a.notification_id, v_ids)]
-              and v_outcomes[width_bucket(a.notification_id, v_ids)] is not null
-            returning a.notification_id as id, a.n, v_kinds[width_bucket(a.notification_id, v_ids)] as kind
+              and a.n = v_ns[width_bucket(a.notification_id, (select v_ids))]
+              and v_outcomes[width_bucket(a.notification_id, (select v_ids))] is not null
+            returning a.notification_id as id, a.n, v_kinds[width_bucket(a.notification_id, (select v_ids))] as kind
         ), told as (
             insert into outbox (tenant_id, kind, subject_id, n)
             select v_tenant, c.kind, c.id, c.n from closed c where c.kind is not null

@@ -1,4 +1,4 @@
-"""The header lines of a message. Of most headers the messages of a batch share the value: each one's last is kept."""
+"""The header lines of a message. The messages of a batch share most of them: what was made last is kept."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -15,9 +15,20 @@ _MOST_KEPT: Final = 64
 class HeadLines:
     def __init__(self) -> None:
         self._kept: dict[str, tuple[object, str]] = {}
+        self._shared: tuple[object, ...] = ()
+        self._shared_lines = ""
 
     def of(self, head: MailHead, subject_line: str) -> str:
         """All lines but those of MIME. Raises `RenderRefused`."""
+        shared = (head.date, head.sender, head.headers, head.reply_to, head.cc)
+        if shared != self._shared:
+            self._shared_lines = self._lines_of(head)
+            self._shared = shared
+        unsubscribe = "" if head.unsubscribe is None else text_header("List-Unsubscribe", f"<{head.unsubscribe}>")
+        own = address_header("To", (head.to,)), subject_line, message_id_header(head.message_id)
+        return "".join((self._shared_lines, unsubscribe, *own))
+
+    def _lines_of(self, head: MailHead) -> str:
         line, kept = self._line, self._kept
         lines = [line("Date", head.date, _date), line("From", head.sender, _mailbox)]
         if head.reply_to is not None:
@@ -27,7 +38,6 @@ class HeadLines:
         for name, value in head.headers:
             known = kept.get(name)
             lines.append(known[1] if known is not None and known[0] == value else line(name, value, text_header))
-        lines += [address_header("To", (head.to,)), subject_line, message_id_header(head.message_id)]
         return "".join(lines)
 
     def _line(self, name: str, value: _Value, make: Callable[[str, _Value], str]) -> str:

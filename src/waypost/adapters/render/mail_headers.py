@@ -41,6 +41,9 @@ def text_header(name: str, value: str) -> str:
     """An unstructured header: the subject, or one of the caller's own."""
     if name not in _USUAL and not _NAME.match(name):
         raise _refused("A header's name holds a character that header names cannot have.")
+    if not value.isascii():
+        refuse_breaks(name, value)
+        return _encoded(f"{name}:", value)
     if len(value) <= 60:
         if len(name) <= 16 and _CALM_VALUE.match(value):
             return f"{name}: {value}\r\n"
