@@ -1,13 +1,21 @@
 """Sending many at once: how the items are written, and how each is answered."""
 
 import hashlib
+from operator import attrgetter
 from typing import Annotated, Final
 
 from msgspec import Meta
 
 from waypost.api.bulk_body import Items
 from waypost.api.endpoint import Call, endpoint
-from waypost.api.notification_shapes import AcceptedNotificationView, NewNotification, command_of, show_notification
+from waypost.api.notification_shapes import (
+    ITS_OWN,
+    AcceptedNotificationView,
+    NewNotification,
+    command_like,
+    message_of,
+    show_notification,
+)
 from waypost.api.problem import FieldProblem
 from waypost.api.shapes import NoQuery, Shape
 from waypost.kernel import ids
@@ -15,12 +23,13 @@ from waypost.kernel.errors import Refused
 from waypost.kernel.tenancy import Permission
 from waypost.kernel.uncollected import uncollected
 from waypost.notifications.bulk import BulkAnswer, BulkItem
-from waypost.notifications.model import Accepted
+from waypost.notifications.model import Accepted, SubmitCommand
 from waypost.tenants.idempotency import KeyedCall
 
 _ID: Final = "ntf_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q"
 _AT_ONCE: Final = 100
 """Items unpacked without a break."""
+_asked_for: Final = attrgetter(*[name for name in NewNotification.__struct_fields__ if name not in ITS_OWN])
 
 
 class BulkNotification(NewNotification):
@@ -108,21 +117,37 @@ class BulkView(Shape):
 async def send_notifications(call: Call[Items[BulkNotification], NoQuery]) -> BulkView:
     """Up to 10,000 items and 10,000 recipients, as a JSON array or as NDJSON, in one transaction. Each item is accepted
     or refused on its own, by the rules and with the codes of a call of one; the answer tells each by its index."""
-    slices = ([item_of(written, read) for written, read in items] for items in call.body.slices(_AT_ONCE))
+    reader = ItemReader()
+    slices = ([reader.item_of(written, read) for written, read in items] for items in call.body.slices(_AT_ONCE))
     with uncollected():
         return show_bulk(await call.app.notifications.bulk(call.tx, call.scope, slices, len(call.body), show_item))
 
 
-def item_of(written: bytes, read: BulkNotification | Refused) -> BulkItem | Refused:
-    if isinstance(read, Refused):
-        return read
-    try:
-        command = command_of(read, read.idempotency_key)
-    except Refused as refusal:
-        return refusal
-    key = read.idempotency_key
-    call = None if key is None else KeyedCall(key=key, fingerprint=hashlib.sha256(written).digest())
-    return BulkItem(command=command, call=call)
+class ItemReader:
+    """Makes items of what was read. Neighbours mostly ask for the same message: that is made once for them."""
+
+    def __init__(self) -> None:
+        self._asked: object = None
+        self._message: SubmitCommand | None = None
+
+    def item_of(self, written: bytes, read: BulkNotification | Refused) -> BulkItem | Refused:
+        if isinstance(read, Refused):
+            return read
+        key = read.idempotency_key
+        try:
+            command = command_like(self._message_of(read), read, key)
+        except Refused as refusal:
+            return refusal
+        call = None if key is None else KeyedCall(key, hashlib.sha256(written).digest())
+        return BulkItem(command, call)
+
+    def _message_of(self, read: BulkNotification) -> SubmitCommand:
+        asked = _asked_for(read)
+        # Of values inside JSON Python holds some for equal that are not.
+        if self._message is None or asked != self._asked or (read.content is not None and read.content.json):
+            self._message, self._asked = None, asked
+            self._message = message_of(read)
+        return self._message
 
 
 def show_bulk(answer: BulkAnswer[BulkItemView]) -> BulkView:

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
+from msgspec.structs import replace
 
 from waypost.api.file_shapes import AttachmentShape, FileView, new_files, show_files
 from waypost.api.recipient_shapes import Attributes, Email, Locale, Phone, Timezone
@@ -136,6 +137,10 @@ class NewNotification(Shape):
     tracking: Annotated[TrackingShape, Meta(description="Above what template and settings say.")] | None = None
 
 
+ITS_OWN: Final = ("to", "variables", "metadata")
+"""In which of many messages those to different people mostly differ."""
+
+
 class AcceptedNotificationView(Shape, omit_defaults=True):
     id: str
     recipient_id: str
@@ -207,14 +212,30 @@ class ContentView(Shape):
 
 
 def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitCommand:
+    return command_like(message_of(body), body, idempotency_key)
+
+
+def command_like(message: SubmitCommand, body: NewNotification, idempotency_key: str | None) -> SubmitCommand:
+    """The command of a body that says the same as the one of which `message` was made, except in `ITS_OWN`."""
+    to = body.to
+    return replace(
+        message,
+        to=_targets(to),
+        to_is_list=isinstance(to, list),
+        to_list=to.list_key if isinstance(to, To) else None,
+        variables=body.variables,
+        metadata=body.metadata,
+        once=Once.of_call(idempotency_key),
+    )
+
+
+def message_of(body: NewNotification) -> SubmitCommand:
+    """What is to be sent, to nobody yet."""
     if body.channel is not None and body.channels is not None:
         raise refuse("/channels", "channel_or_channels", "Give either `channel` or `channels`, not both.")
-    targets = _targets(body.to)
     content = body.content.content() if body.content else None
     return SubmitCommand(
-        to_list=body.to.list_key if isinstance(body.to, To) else None,
-        to=targets,
-        to_is_list=isinstance(body.to, list),
+        to=(),
         actor=body.actor,
         channels=tuple([CHANNELS[word] for word in body.channels])
         if body.channels
@@ -224,7 +245,6 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         content=content if isinstance(content, Content) else None,
         inline=content if isinstance(content, InlineSource) else None,
         template=body.template,
-        variables=body.variables,
         category=CATEGORIES[body.category] if body.category else None,
         topic=body.topic,
         priority=PRIORITIES[body.priority],
@@ -236,9 +256,7 @@ def command_of(body: NewNotification, idempotency_key: str | None) -> SubmitComm
         bcc=tuple(body.bcc),
         headers=tuple(body.headers.items()) if body.headers else (),
         attachments=new_files(body.attachments, "/attachments") if body.attachments else (),
-        metadata=body.metadata,
         tracking=UNSAID if body.tracking is None else body.tracking.tracking(),
-        once=Once.of_call(idempotency_key),
     )
 
 

@@ -32,7 +32,7 @@ Formed = TypeVar("Formed")
 _NOT_YET: Final = Refused("This has not been decided.")
 
 
-class BulkItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class BulkItem(msgspec.Struct, frozen=True, gc=False):
     command: SubmitCommand
     call: KeyedCall | None
     """None where the item has no idempotency key."""

@@ -6,6 +6,7 @@ from typing import Final
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.delivery.gate import Allow, Defer, GateFacts, MessageKind, Skip, Verdict, decide
 from waypost.delivery.model import State
@@ -29,6 +30,7 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 _SCHEDULED: Final = State.SCHEDULED
 _QUEUED: Final = State.QUEUED
 _SUPPRESSED: Final = State.SUPPRESSED
+_NOBODY: Final = UUID(int=0)
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -127,54 +129,78 @@ class Draft(msgspec.Struct, frozen=True, gc=False):
         return AcceptedNotification(row.id, self.person.external_id, row.channel, status, row.reason)
 
 
-def draft(
-    tenant_id: str,
-    request_id: UUID,
-    command: SubmitCommand,
-    leg: Leg,
-    person: Resolved,
-    words: Words,
-    verdict: Verdict,
-    tracks: int,
-    now: datetime,
-    files: tuple[FileRef, ...] = (),
-) -> Draft:
-    notification_id, chosen, channel = mint_at(now), leg.chosen, leg.channel
-    context, timing = words.context, leg.timing
-    secrets = _secrets_of(chosen, context) if chosen.secret_names else None
-    payload = Payload(
-        address=person.address.text if person.address else "",
-        context=context,
-        sender=command.sender,
-        reply_to=command.reply_to,
-        cc=command.cc,
-        bcc=command.bcc,
-        headers=command.headers,
-        metadata=command.metadata,
-        tracks=tracks,
-        files=files if channel is _EMAIL else (),
-    )
-    stopped = isinstance(verdict, Skip)
-    row = NotificationRow(
-        id=notification_id,
-        request_id=request_id,
-        recipient_id=person.recipient_id,
-        address_id=person.address_id,
-        channel=channel,
-        category=chosen.category,
-        topic=chosen.topic,
-        priority=command.priority,
-        status=_SUPPRESSED if stopped else _QUEUED,
-        reason=verdict.reason.value if stopped else None,
-        gate=verdict.code,
-        version_id=chosen.version.id,
-        locale=words.locale,
-        send_at=timing.send_at,
-        expires_at=timing.expires_at,
-        payload=_seal(person, "payload", tenant_id, notification_id, payload),
-        secrets=_seal(person, "secrets", tenant_id, notification_id, secrets) if secrets else None,
-    )
-    return Draft(person, row, verdict)
+class Drafting:
+    """Makes the drafts of a batch. Most rows of one are alike except for whom they are: what they share is put
+    together once for neighbours."""
+
+    def __init__(self, tenant_id: str, now: datetime) -> None:
+        self._tenant_id = tenant_id
+        self._now = now
+        self._shared: tuple[UUID, Leg, Verdict, NotificationRow] | None = None
+
+    def draft(
+        self,
+        request_id: UUID,
+        command: SubmitCommand,
+        leg: Leg,
+        person: Resolved,
+        words: Words,
+        verdict: Verdict,
+        tracks: int,
+        files: tuple[FileRef, ...] = (),
+    ) -> Draft:
+        tenant_id, notification_id = self._tenant_id, mint_at(self._now)
+        context = words.context
+        secrets = _secrets_of(leg.chosen, context) if leg.chosen.secret_names else None
+        payload = Payload(
+            person.address.text if person.address else "",
+            context,
+            command.sender,
+            command.reply_to,
+            command.cc,
+            command.bcc,
+            command.headers,
+            command.metadata,
+            tracks,
+            files if leg.channel is _EMAIL else (),
+        )
+        row = replace(
+            self._like(request_id, leg, verdict),
+            id=notification_id,
+            recipient_id=person.recipient_id,
+            address_id=person.address_id,
+            locale=words.locale,
+            payload=_seal(person, "payload", tenant_id, notification_id, payload),
+            secrets=_seal(person, "secrets", tenant_id, notification_id, secrets) if secrets else None,
+        )
+        return Draft(person, row, verdict)
+
+    def _like(self, request_id: UUID, leg: Leg, verdict: Verdict) -> NotificationRow:
+        shared = self._shared
+        if shared is not None and shared[0] is request_id and shared[1] is leg and shared[2] is verdict:
+            return shared[3]
+        stopped = isinstance(verdict, Skip)
+        row = NotificationRow(
+            id=_NOBODY,
+            request_id=request_id,
+            recipient_id=_NOBODY,
+            address_id=None,
+            channel=leg.channel,
+            category=leg.chosen.category,
+            topic=leg.chosen.topic,
+            priority=leg.priority,
+            status=_SUPPRESSED if stopped else _QUEUED,
+            reason=verdict.reason.value if stopped else None,
+            gate=verdict.code,
+            version_id=leg.chosen.version.id,
+            locale=None,
+            send_at=leg.timing.send_at,
+            expires_at=leg.timing.expires_at,
+            payload=b"",
+            secrets=None,
+        )
+        self._shared = (request_id, leg, verdict, row)
+        return row
 
 
 def _secrets_of(chosen: Chosen, context: dict[str, JsonValue]) -> dict[str, JsonValue]:

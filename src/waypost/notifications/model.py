@@ -113,7 +113,7 @@ class Accepted(msgspec.Struct, frozen=True, gc=False):
     notifications: tuple[AcceptedNotification, ...]
 
 
-class Payload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, array_like=False, gc=False):
+class Payload(msgspec.Struct, frozen=True, omit_defaults=True, array_like=False, gc=False):
     """The personal inputs of one notification, sealed under the recipient's data key until it is composed."""
 
     address: str

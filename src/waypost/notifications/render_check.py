@@ -52,14 +52,7 @@ def put_into_words(tenant_id: str, intents: Sequence[Intent]) -> None:
 
 def _job(tenant_id: str, words: Words, person: Resolved) -> RenderJob:
     wording = words.wording
-    return RenderJob(
-        tenant_id=tenant_id,
-        version_id=wording.id,
-        content=wording.content,
-        context=words.context,
-        locale=person.locale,
-        timezone=person.timezone,
-    )
+    return RenderJob(tenant_id, wording.id, wording.content, words.context, person.locale, person.timezone)
 
 
 def _refused(

@@ -20,7 +20,7 @@ from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.notifications.attaching import Attacher
 from waypost.notifications.choose import ContentChooser
-from waypost.notifications.drafts import Leg, draft
+from waypost.notifications.drafts import Drafting, Leg
 from waypost.notifications.intent import Intent, going
 from waypost.notifications.keep import Keeper
 from waypost.notifications.list_members import name_members
@@ -209,6 +209,7 @@ def _see(intents: Sequence[Intent], plan: Plan, tenant_id: str) -> None:
 
 
 def _draft(tenant_id: str, intents: Sequence[Intent], verdicts: Iterable[Heard], now: datetime) -> None:
+    drafting = Drafting(tenant_id, now)
     answers = iter(verdicts)
     for intent in intents:
         command, legs = intent.command, intent.legs
@@ -218,19 +219,9 @@ def _draft(tenant_id: str, intents: Sequence[Intent], verdicts: Iterable[Heard],
             for place in _chosen_legs(command.routing, judged):
                 leg, said = legs[place], words[place]
                 tracks = leg.tracks(command.tracking, said.wording, heard[place][1])
+                verdict, person = judged[place], seen[place]
                 intent.drafts.append(
-                    draft(
-                        tenant_id,
-                        intent.request.id,
-                        command,
-                        leg,
-                        seen[place],
-                        said,
-                        judged[place],
-                        tracks,
-                        now,
-                        intent.files,
-                    )
+                    drafting.draft(intent.request.id, command, leg, person, said, verdict, tracks, intent.files)
                 )
 
 

@@ -59,7 +59,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Written as a plain string, which names someone we already know."""
 
 
-class CheckedFields(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class CheckedFields(msgspec.Struct, frozen=True, gc=False):
     """The same after validation: addresses normalised, words known."""
 
     kind: RecipientKind | None = None
@@ -80,7 +80,7 @@ UNASKED: Final = datetime.min.replace(tzinfo=UTC)
 """Stands in a row for a moment that nobody asked for: to read them takes as long as to read all the rest of it."""
 
 
-class StoredRecipient(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class StoredRecipient(msgspec.Struct, frozen=True, gc=False):
     """A row: attributes sealed under the data key, the data key wrapped under the tenant's."""
 
     id: UUID
@@ -101,7 +101,7 @@ class StoredRecipient(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"StoredRecipient(id={self.id!r}, version={self.version})"
 
 
-class StoredAddress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class StoredAddress(msgspec.Struct, frozen=True, gc=False):
     id: UUID
     recipient_id: UUID
     channel: Channel
@@ -118,7 +118,7 @@ class StoredAddress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"StoredAddress(id={self.id!r}, recipient_id={self.recipient_id!r}, channel={self.channel!r})"
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Known(msgspec.Struct, frozen=True, gc=False):
     """Someone whom a look found, by an id that was asked for, by an address, or both."""
 
     row: StoredRecipient
@@ -134,7 +134,7 @@ class LookedUp(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether anybody of this tenant was ever erased: then an id that nobody has may be taken all the same."""
 
 
-class Person(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Person(msgspec.Struct, frozen=True, gc=False):
     """A recipient with the data key open."""
 
     row: StoredRecipient
@@ -156,7 +156,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"Person(row={self.row!r})"
 
 
-class Resolved(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Resolved(msgspec.Struct, frozen=True, gc=False):
     """Someone a message goes to, with all that making the message needs."""
 
     recipient_id: UUID

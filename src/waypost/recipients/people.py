@@ -230,7 +230,7 @@ def _open_person(
         plain = data_key.open(row.attributes, place("attributes", tenant_id, row.id))
         known = _whole(said) if said is not None and said.attributes_json == plain else None
         attributes = known or cast("JsonObject", msgspec.json.decode(plain))
-    return Person(row=row, key=data_key, wrapped_key=row.data_key, attributes=attributes, addresses=addresses)
+    return Person(row, data_key, row.data_key, attributes, addresses)
 
 
 def _whole(said: CheckedFields) -> JsonObject | None:

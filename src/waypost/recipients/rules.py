@@ -77,15 +77,8 @@ def check_fields(fields: RecipientFields, pointer: str) -> tuple[CheckedFields, 
     if not isinstance(fields.tags, UnsetType):
         tags, faults = check_tags(fields.tags or (), f"{pointer}/tags")
         errors += faults
-    checked = CheckedFields(
-        tags=tags,
-        kind=None if isinstance(fields.kind, UnsetType) else fields.kind,
-        locale=locale,
-        timezone=fields.timezone,
-        attributes=fields.attributes,
-        attributes_json=attributes_json,
-        addresses=addresses,
-    )
+    kind = None if isinstance(fields.kind, UnsetType) else fields.kind
+    checked = CheckedFields(kind, locale, fields.timezone, fields.attributes, attributes_json, addresses, tags)
     return checked, errors
 
 

@@ -77,7 +77,7 @@ class Instrument(msgspec.Struct, frozen=True, array_like=True):
         return "Instrument(…)"
 
 
-class RenderJob(msgspec.Struct, frozen=True, kw_only=True):
+class RenderJob(msgspec.Struct, frozen=True):
     tenant_id: str
     version_id: UUID
     """Names the content for the renderer's cache: equal ids mean equal content."""

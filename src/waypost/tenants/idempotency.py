@@ -22,7 +22,7 @@ _KEY: Final = re.compile(r"[\x20-\x7e]{1,255}\Z")
 _HEADER: Final = "/headers/Idempotency-Key"
 
 
-class KeyedCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class KeyedCall(msgspec.Struct, frozen=True, gc=False):
     """One of many calls in a request, under a key of its own. Its answer is not kept: its effect tells it again."""
 
     key: str

@@ -214,8 +214,8 @@ def _once(column: list[T]) -> list[T]:
 
 
 def _known_of(rows: Sequence[Record]) -> list[Known]:
-    """What `look_up` found; rows about one person stand together. Taken apart in one go: looked up by its name, each of
-    two dozen values would take as long as all of them."""
+    """What `look_up` found; rows about one person stand together. Taken apart and put together by place: by its name,
+    each of two dozen values would take as long as all of them."""
     known: list[Known] = []
     for (
         _has_erased,
@@ -248,37 +248,37 @@ def _known_of(rows: Sequence[Record]) -> list[Known]:
         addresses: tuple[StoredAddress, ...] = ()
         if address_id is not None:
             address = StoredAddress(
-                id=address_id,
-                recipient_id=recipient_id,
-                channel=_CHANNELS[channel],
-                hash=hashed,
-                ciphertext=ciphertext,
-                verified=verified,
-                status=_STATUSES[status],
-                given_at=given_at or UNASKED,
-                created_at=address_created_at or UNASKED,
-                updated_at=address_updated_at or UNASKED,
+                address_id,
+                recipient_id,
+                _CHANNELS[channel],
+                hashed,
+                ciphertext,
+                verified,
+                _STATUSES[status],
+                given_at or UNASKED,
+                address_created_at or UNASKED,
+                address_updated_at or UNASKED,
             )
             addresses = (address,)
         if known and known[-1].row.id == recipient_id:
             known[-1] = replace(known[-1], addresses=known[-1].addresses + addresses)
             continue
         row = StoredRecipient(
-            id=recipient_id,
-            external_id=external_id,
-            kind=_KINDS[kind],
-            locale=locale,
-            timezone=timezone,
-            attributes=attributes,
-            data_key=data_key,
-            version=version,
-            created_at=created_at or UNASKED,
-            updated_at=updated_at or UNASKED,
-            erased_at=erased_at,
-            merged_into=merged_into,
+            recipient_id,
+            external_id,
+            _KINDS[kind],
+            locale,
+            timezone,
+            attributes,
+            data_key,
+            version,
+            created_at or UNASKED,
+            updated_at or UNASKED,
+            erased_at,
+            merged_into,
         )
         names = () if asked is None else (asked,)
-        known.append(Known(row=row, addresses=addresses, asked=names if asked_often is None else tuple(asked_often)))
+        known.append(Known(row, addresses, names if asked_often is None else tuple(asked_often)))
     return known
 
 
