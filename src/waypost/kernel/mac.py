@@ -49,13 +49,14 @@ PROOF_BYTES: Final = 16
 
 
 class Prover:
-    """BLAKE2b with a key (RFC 7693), 128 bits, in a quarter of the time of HMAC: a message is signed several times on
-    its way out, its return path, its links, its marks. Its repr shows nothing."""
+    """BLAKE2s with a key (RFC 7693), 128 bits, in a fifth of the time of HMAC: a message is signed several times on its
+    way out, its return path, its links, its mark. What is signed is short, which BLAKE2s is made for. Its repr shows
+    nothing."""
 
     __slots__ = ("_begin",)
 
     def __init__(self, secret: bytes) -> None:
-        self._begin = hashlib.blake2b(key=secret, digest_size=PROOF_BYTES).copy
+        self._begin = hashlib.blake2s(key=secret, digest_size=PROOF_BYTES).copy
 
     def __call__(self, message: bytes) -> bytes:
         proof = self._begin()

@@ -8,7 +8,7 @@ _FOR_LINKS: Final = bytes.maketrans(b"+/", b"-_")
 
 
 def spell(raw: bytes) -> str:
-    return binascii.b2a_base64(raw, newline=False).translate(_FOR_LINKS).rstrip(b"=").decode()
+    return binascii.b2a_base64(raw, newline=False).translate(_FOR_LINKS, b"=").decode()
 
 
 def unspell(text: str, *, longest: int) -> bytes | None:

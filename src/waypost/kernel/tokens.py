@@ -27,7 +27,7 @@ MOST_AUDIENCE: Final = 64
 _HMAC: Final = 1
 """HMAC-SHA256, cut to 128 bits: what was written so in the past holds for ever."""
 _BLAKE2: Final = 2
-"""BLAKE2b of 128 bits, with a key."""
+"""BLAKE2s of 128 bits, with a key."""
 _HEAD_BYTES: Final = 7
 _TENANT: Final = re.compile(r"[a-z0-9-]{3,63}\Z")
 _LATEST: Final = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
