@@ -205,7 +205,7 @@ async def test_mail_leaves_by_the_tenant_s_own_server(
         assert path.domain == "bounces.acme.example"
         async with app.work.begin("acme") as tx:
             key = await PgKeyring(LocalVault(open_master_key(settings.master_key_path, create=False))).of(tx)
-        assert path.is_genuine(key.sign, "acme")
+        assert path.is_genuine(key, "acme")
         assert show("ntf", path.notification_id) in ids
 
     async def is_counted() -> bool:
