@@ -362,9 +362,9 @@ async def test_return_paths_are_the_tenants_own(house: House, make_tenant: MakeT
     await make_tenant("shop", mode="live")
     async with house.api.begin("shop") as tx:
         key = await PgKeyring(house.vault).of(tx)
-    address = return_path.make("shop", UUID(int=5), key.sign, "bounce.example.com")
-    assert return_path.verify(address.upper(), "shop", key.sign) == UUID(int=5)
-    assert return_path.verify(address, "acme", key.sign) is None
+    address = return_path.make("shop", UUID(int=5), key, "bounce.example.com")
+    assert return_path.verify(address.upper(), "shop", key) == UUID(int=5)
+    assert return_path.verify(address, "acme", key) is None
 
 
 async def test_what_is_asked_at_every_message_goes_by_index(
