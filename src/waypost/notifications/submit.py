@@ -15,6 +15,7 @@ from waypost.delivery.ports import DeliveryStore
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Refused, Unavailable
 from waypost.kernel.ids import mint
+from waypost.kernel.in_turns import in_turns
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
@@ -121,7 +122,7 @@ class Submit:
                 verdicts = await self._judge(tx, going(intents), now)
             finally:
                 judged.set()
-            _draft(tx.tenant_id, going(intents), verdicts, now)
+            await _draft(tx.tenant_id, going(intents), verdicts, now)
             await self._attacher.keep(tx, going(intents), files)
             await self._keeper.keep(tx, going(intents), now)
             for intent in intents:
@@ -208,10 +209,11 @@ def _see(intents: Sequence[Intent], plan: Plan, tenant_id: str) -> None:
             intent.people = seen if actor is None else [each for each in seen if each[0].external_id != actor]
 
 
-def _draft(tenant_id: str, intents: Sequence[Intent], verdicts: Iterable[Heard], now: datetime) -> None:
+async def _draft(tenant_id: str, intents: Sequence[Intent], verdicts: Iterable[Heard], now: datetime) -> None:
     drafting = Drafting(tenant_id, now)
     answers = iter(verdicts)
-    for intent in intents:
+
+    def draft(intent: Intent) -> None:
         command, legs = intent.command, intent.legs
         for seen, words in zip(intent.people, intent.words, strict=True):
             heard = list(islice(answers, len(legs)))
@@ -223,6 +225,8 @@ def _draft(tenant_id: str, intents: Sequence[Intent], verdicts: Iterable[Heard],
                 intent.drafts.append(
                     drafting.draft(intent.request.id, command, leg, person, said, verdict, tracks, intent.files)
                 )
+
+    await in_turns(draft, intents)
 
 
 def _chosen_legs(routing: Routing, judged: Sequence[Verdict]) -> Sequence[int]:

@@ -11,6 +11,7 @@ from typing import Final
 from waypost.kernel.address import Address
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import FieldError, Refused
+from waypost.kernel.in_turns import in_turns
 from waypost.kernel.vault import Keyring, TenantKey, place
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
@@ -87,7 +88,7 @@ class Resolver:
     async def look(self, tx: Transaction, parties: Sequence[Party], ahead: Ahead = NOTHING_AHEAD) -> Plan:
         """Looks again without those it must refuse: what they say does not count."""
         key = await self._keyring.of(tx)
-        read = ahead.read or [read_party(party, key) for party in parties]
+        read = ahead.read or await in_turns(lambda party: read_party(party, key), parties)
         refused = {number: refusal_of(errors) for number, (_, errors) in enumerate(read) if errors}
         while True:
             members = [() if number in refused else said for number, (said, _) in enumerate(read)]
@@ -141,10 +142,12 @@ class Resolver:
         whose = _Owners(known if spots else (), given, names, self._clock)
         mentions = _mention(plan, members, names, whose)
         by_name = {one.row.external_id: one for one in known}
-        plan.planned = [
-            self._people.plan(tx, key, one, by_name.get(one.external_id), drafts.get(one.external_id))
-            for one in mentions.values()
-        ]
+
+        def planned(one: Mention) -> Planned:
+            name = one.external_id
+            return self._people.plan(tx, key, one, by_name.get(name), drafts.get(name))
+
+        plan.planned = await in_turns(planned, list(mentions.values()))
         plan.people = {one.mention.external_id: one.merge.person for one in plan.planned if one.merge}
         _blame(plan)
         return plan
