@@ -1,7 +1,6 @@
 """Sending many at once: how the items are written, and how each is answered."""
 
 import hashlib
-from operator import attrgetter
 from typing import Annotated, Final
 
 from msgspec import Meta
@@ -9,9 +8,9 @@ from msgspec import Meta
 from waypost.api.bulk_body import Items
 from waypost.api.endpoint import Call, endpoint
 from waypost.api.notification_shapes import (
-    ITS_OWN,
     AcceptedNotificationView,
     NewNotification,
+    asked_for,
     command_like,
     message_of,
     show_notification,
@@ -29,7 +28,6 @@ from waypost.tenants.idempotency import KeyedCall
 _ID: Final = "ntf_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q"
 _AT_ONCE: Final = 100
 """Items unpacked without a break."""
-_asked_for: Final = attrgetter(*[name for name in NewNotification.__struct_fields__ if name not in ITS_OWN])
 
 
 class BulkNotification(NewNotification):
@@ -142,7 +140,7 @@ class ItemReader:
         return BulkItem(command, call)
 
     def _message_of(self, read: BulkNotification) -> SubmitCommand:
-        asked = _asked_for(read)
+        asked = asked_for(read)
         # Of values inside JSON Python holds some for equal that are not.
         if self._message is None or asked != self._asked or (read.content is not None and read.content.json):
             self._message, self._asked = None, asked

@@ -229,6 +229,31 @@ def command_like(message: SubmitCommand, body: NewNotification, idempotency_key:
     )
 
 
+def asked_for(body: NewNotification) -> tuple[object, ...]:
+    """All of which the message is made: all but `ITS_OWN`. Told one by one: the general way takes ten times as long."""
+    return (
+        body.content,
+        body.template,
+        body.send_at,
+        body.expires_at,
+        body.category,
+        body.topic,
+        body.priority,
+        body.channel,
+        body.channels,
+        body.routing,
+        body.after,
+        body.actor,
+        body.sender,
+        body.reply_to,
+        body.cc,
+        body.bcc,
+        body.headers,
+        body.attachments,
+        body.tracking,
+    )
+
+
 def message_of(body: NewNotification) -> SubmitCommand:
     """What is to be sent, to nobody yet."""
     if body.channel is not None and body.channels is not None:

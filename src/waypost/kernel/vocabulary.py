@@ -13,9 +13,11 @@ class Channel(IntEnum):
     VOICE = 6
     CHAT = 7
 
-    @property
-    def word(self) -> str:
-        return self._name_.lower()
+    word: str
+
+    def __init__(self, _number: int) -> None:
+        # Kept: every address of every call is hashed under it.
+        self.word = self._name_.lower()
 
 
 class Category(IntEnum):

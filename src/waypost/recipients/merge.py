@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from waypost.kernel.address import Address
@@ -41,8 +41,8 @@ def merge(
     kind, locale, timezone, attributes = before.kind, before.locale, before.timezone, person.attributes
     for said in sayings:
         kind = said.kind or kind
-        locale = locale if isinstance(said.locale, UnsetType) else said.locale
-        timezone = timezone if isinstance(said.timezone, UnsetType) else said.timezone
+        locale = locale if said.locale is UNSET else said.locale
+        timezone = timezone if said.timezone is UNSET else said.timezone
         if said.attributes is not attributes:
             attributes = merge_attributes(attributes, said.attributes)
         for channel, address in said.addresses.items():

@@ -7,7 +7,7 @@ from typing import Final
 from zoneinfo import available_timezones
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from waypost.kernel.address import Address, AddressFault, normalise_email, normalise_phone
 from waypost.kernel.errors import FieldError
@@ -74,10 +74,10 @@ def check_fields(fields: RecipientFields, pointer: str) -> tuple[CheckedFields, 
         if attributes_json is None:
             errors.extend(check_attributes(fields.attributes, f"{pointer}/attributes"))
     tags: tuple[str, ...] | None = None
-    if not isinstance(fields.tags, UnsetType):
+    if fields.tags is not UNSET:
         tags, faults = check_tags(fields.tags or (), f"{pointer}/tags")
         errors += faults
-    kind = None if isinstance(fields.kind, UnsetType) else fields.kind
+    kind = None if fields.kind is UNSET else fields.kind
     checked = CheckedFields(kind, locale, fields.timezone, fields.attributes, attributes_json, addresses, tags)
     return checked, errors
 
@@ -139,13 +139,13 @@ def merge_attributes(current: JsonObject, given: JsonObject | UnsetType | None) 
 
 def _addresses(fields: RecipientFields, pointer: str, errors: list[FieldError]) -> dict[Channel, Address | None]:
     addresses: dict[Channel, Address | None] = {}
-    if not isinstance(fields.email, UnsetType):
+    if fields.email is not UNSET:
         found = None if fields.email is None else normalise_email(fields.email)
         if isinstance(found, AddressFault):
             errors.append(found.at(f"{pointer}/email"))
         else:
             addresses[_EMAIL] = found
-    if not isinstance(fields.phone, UnsetType):
+    if fields.phone is not UNSET:
         found = None if fields.phone is None else normalise_phone(PHONE, fields.phone)
         if isinstance(found, AddressFault):
             errors.append(found.at(f"{pointer}/phone"))

@@ -19,6 +19,7 @@ from waypost.kernel.mac import Mac, Prover
 from waypost.kernel.vault import SealBroken
 
 _FIRST_GENERATION: Final = b"\x01"
+_FIRST: Final = _FIRST_GENERATION[0]
 _NONCE_END: Final = 13
 _SHORTEST: Final = _NONCE_END + 16
 _nonces: Final = Pieces(12)
@@ -37,7 +38,7 @@ class SealingKey:
         return _FIRST_GENERATION + nonce + self._cipher.encrypt(nonce, plain, bound_to.encode())
 
     def open(self, sealed: bytes, bound_to: str) -> bytes:
-        if len(sealed) < _SHORTEST or sealed[:1] != _FIRST_GENERATION:
+        if len(sealed) < _SHORTEST or sealed[0] != _FIRST:
             raise SealBroken("This was not sealed by any key known here.")
         try:
             return self._cipher.decrypt(sealed[1:_NONCE_END], sealed[_NONCE_END:], bound_to.encode())
