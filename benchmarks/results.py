@@ -80,7 +80,7 @@ def compared(
     at_most: float | None = None,
     notes: list[str] | None = None,
 ) -> Entry:
-    """Rounds are compared one by one: both halves of a round ran within the same seconds."""
+    """Rounds are compared one by one: all of a round ran within the same seconds."""
     ratio = Spread.of([mine / other for mine, other in zip(ours, theirs, strict=True)])
     met = None
     if at_least is not None:

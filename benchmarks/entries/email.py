@@ -80,6 +80,7 @@ class _Course:
         self._messages = messages
         self._accepted = 0
         self._accept_seconds = 0.0005
+        self._reference_seconds = messages / 10_000
         self._sender: str | None = None
         self.workers: list[int] = []
         self.rounds = _Rounds()
@@ -96,17 +97,26 @@ class _Course:
         if variant.key:
             await self._house.sign_with(variant.key)
             await asyncio.sleep(_REMEMBERED)
-        for number in range(rounds):
-            halves = [self._run_ours, self._run_theirs]
-            for half in halves if number % 2 else reversed(halves):
-                await half()
+        for _ in range(rounds):
+            await self._run_round()
         self.rounds.memory = max(map(proportional_bytes, self.workers))
         return self.rounds
 
-    async def _run_ours(self) -> None:
+    async def _run_round(self) -> None:
+        """The reference goes right before and right after, because a machine's own speed changes within seconds."""
+        while True:
+            due = await self._accept(self._messages)
+            before = await self._run_theirs()
+            if datetime.now(UTC) < due:
+                break
+            self._reference_seconds = before
+            await self._house.wait_until_settled()
+        await self._run_ours(due)
+        self.rounds.theirs.append(2 * self._messages / (before + await self._run_theirs()))
+
+    async def _run_ours(self, due: datetime) -> None:
         count = self._messages
-        begun = await self._accept(count)
-        await asyncio.sleep(max((begun - datetime.now(UTC)).total_seconds(), 0))
+        await asyncio.sleep(max((due - datetime.now(UTC)).total_seconds(), 0))
         start = time.perf_counter()
         before, wal = self._costs(), await self._wal()
         seconds = await self._house.wait_until_settled() - start
@@ -118,16 +128,17 @@ class _Course:
             kept.append(cost)
         rounds.wal.append((await self._wal() - wal) / count)
 
-    async def _run_theirs(self) -> None:
+    async def _run_theirs(self) -> float:
         before = cpu_seconds(self._sink.pid)
         seconds = await self._source.send(self._sink.port, self._messages, self.size)
-        self.rounds.theirs.append(self._messages / seconds)
         self.rounds.sink_of_reference.append((cpu_seconds(self._sink.pid) - before) / self._messages * 1e6)
+        return seconds
 
     async def _accept(self, count: int) -> datetime:
-        """Scheduled for a moment when accepting has surely ended and the database has come to rest."""
+        """Scheduled for a moment when accepting has surely ended, the database has come to rest, and the reference
+        has been sent."""
         while True:
-            due = moment_after(count * self._accept_seconds * 1.5 + 2)
+            due = moment_after(count * self._accept_seconds * 1.5 + 2 + 2 * self._reference_seconds)
             start = time.perf_counter()
             await self._house.accept(self._accepted, count, send_at=due, sender=self._sender)
             self._accepted += count
