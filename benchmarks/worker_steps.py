@@ -95,7 +95,11 @@ def worker_steps(rounds: int) -> list[Step]:
         ("unsubscribe link and list headers", each(lambda one: write_links(one.recipient_id, one.address_id))),
         ("name the message to pixel and links", each(lambda one: mark(one.id.bytes))),
         ("return path", each(lambda one: write_path(one.id))),
-        ("look up and encode values, make the head, fill the skeleton", fill),
+        # Not all kept at once: a process this small would give the memory back and ask for it anew each time.
+        (
+            "look up and encode values, make the head, fill the skeleton",
+            lambda: [len(maker.made(job) or b"") for job in work],
+        ),
         ("announce to the server", lambda: [announce(mail, features) for mail in mails]),
         ("read its replies", lambda: [_hear(reader) for _ in mails]),
         ("decide what its answer means", each(lambda one: close(one, _ACCEPTED, now, random.random))),
