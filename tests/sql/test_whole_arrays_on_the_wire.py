@@ -28,6 +28,21 @@ async def test_ids_and_bytes_arrive_one_by_one_as_they_are(api_work: PgWork) -> 
     assert (empty, nothing) == (0, True)
 
 
+async def test_numbers_arrive_one_by_one_as_they_are(api_work: PgWork) -> None:
+    numbers = [0, 1, -1, (1 << 31) - 1, -(1 << 31)]
+    async with api_work.begin("acme") as tx:
+        rows = await tx.connection.fetch("select one from unnest($1::int4[]) as one", numbers)
+        whole = await tx.connection.fetchval("select $1::int4[]", [*numbers, None])
+        empty = await tx.connection.fetchval("select $1::int4[]", [])
+        again = await tx.connection.fetchval("select array_agg(one) from unnest($1::int4[]) as one", numbers)
+        for stranger in ([1 << 31], ["7"], [7.5]):
+            with pytest.raises(asyncpg.DataError):
+                await tx.connection.fetchval("select $1::int4[]", stranger)
+    assert [row["one"] for row in rows] == numbers
+    assert whole == [*numbers, None]
+    assert (empty, again) == ([], numbers)
+
+
 async def test_what_is_no_array_never_reaches_the_server(api_work: PgWork) -> None:
     async with api_work.begin("acme") as tx:
         for stranger in ("abc", [7], 7):

@@ -86,8 +86,9 @@ class Page:
         self._memory[self._slots[index] + STATE_AT] = _GOING
 
     def answered(self, index: int, outcome: Outcome) -> None:
-        slot = self._slots[index]
-        code = NO_CODE if outcome.code is None else min(max(outcome.code, 0), NO_CODE)
+        slot, code = self._slots[index], outcome.code
+        if code is None or not 0 <= code < NO_CODE:
+            code = NO_CODE if code is None else min(max(code, 0), NO_CODE)
         reason = REASON_NUMBERS[outcome.reason] | (HARD_BOUNCE if outcome.hard_bounce else 0)
         wish = 0 if outcome.retry_after is None else ceil(min(max(outcome.retry_after, 0.0), LONGEST_WISH))
         ANSWER.pack_into(self._memory, slot + ANSWER_AT, outcome.kind, reason, code, outcome.latency_ms, wish)

@@ -1,4 +1,4 @@
-"""Arrays of ids, texts and bytes as they cross the wire, written and read whole.
+"""Arrays of ids, texts, bytes and numbers as they cross the wire, written and read whole.
 
 The driver asks of every element whether it is an array itself, and then writes it by itself: a bulk of ten thousand has
 a hundred thousand of them. Only arrays of one dimension: no statement here has others.
@@ -8,6 +8,8 @@ import struct
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 from uuid import UUID
+
+import asyncpg
 
 Element = TypeVar("Element")
 
@@ -22,6 +24,10 @@ _NO_ARRAYS: Final = (str, bytes, bytearray, memoryview, dict)
 _ID: Final = 2950
 _TEXT: Final = 25
 _PIECE: Final = 17
+_NUMBER: Final = 23
+_SIZE_OF_NUMBER: Final = 4
+
+_Driver: Final = cast("type[Any]", vars(asyncpg)["Connection"])
 
 
 class _Codecs(Protocol):
@@ -35,7 +41,17 @@ class ArrayType(NamedTuple):
     read: Callable[[bytes], list[Any]]
 
 
-def use_whole_arrays(codecs: _Codecs) -> None:
+class WholeArrays(_Driver):
+    """A connection that speaks so."""
+
+    __slots__ = ()
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)  # pyright: ignore[reportUnknownMemberType] - the driver has no types
+        _use_whole_arrays(self._protocol.get_settings())
+
+
+def _use_whole_arrays(codecs: _Codecs) -> None:
     """`codecs`: the driver's settings of one connection. It would take no codec of arrays by its front door."""
     for kind in ARRAY_TYPES:
         codecs.add_python_codec(kind.oid, kind.name, "pg_catalog", [], "scalar", kind.write, kind.read, "binary")
@@ -57,6 +73,17 @@ def _write_texts(texts: Collection[str | None]) -> bytes:
 
 def _write_pieces(pieces: Collection[bytes | None]) -> bytes:
     return _write(_PIECE, list(_elements(pieces)))
+
+
+def _write_numbers(numbers: Collection[int | None]) -> bytes:
+    written = [_SIZE_OF_NUMBER] * (2 * len(_elements(numbers)))
+    try:
+        written[1::2] = cast("Collection[int]", numbers)
+        body = struct.pack(f">{len(written)}i", *written)
+    except struct.error:
+        # Some of them are NULL, or no numbers, or too large.
+        return _write(_NUMBER, [None if number is None else _SIZE.pack(number) for number in numbers])
+    return _HEAD.pack(1, 0, _NUMBER, len(numbers), 1) + body if body else _write(_NUMBER, ())
 
 
 def _elements(array: Collection[Element]) -> Collection[Element]:
@@ -88,6 +115,14 @@ def _read_texts(array: bytes) -> list[str | None]:
     return [None if piece is None else piece.decode() for piece in _read(array)]
 
 
+def _read_numbers(array: bytes) -> list[int | None]:
+    inner = len(array) - _HEAD.size
+    if inner > 0 and (count := _HEAD.unpack_from(array)[3]) * 2 * _SIZE_OF_NUMBER == inner and array[3] == 1:
+        # With no NULL among them, all take the same room.
+        return list(struct.unpack_from(f">{2 * count}i", array, _HEAD.size)[1::2])
+    return [None if piece is None else _SIZE.unpack(piece)[0] for piece in _read(array)]
+
+
 def _read(array: bytes) -> list[bytes | None]:
     if len(array) == _EMPTY.size:
         return []
@@ -111,4 +146,5 @@ ARRAY_TYPES: Final = (
     ArrayType(2951, "_uuid", _write_ids, _read_ids),
     ArrayType(1009, "_text", _write_texts, _read_texts),
     ArrayType(1001, "_bytea", _write_pieces, _read),
+    ArrayType(1007, "_int4", _write_numbers, _read_numbers),
 )

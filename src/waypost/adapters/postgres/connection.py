@@ -128,11 +128,16 @@ def explain_failure(error: BaseException) -> Misconfigured:
     raise error
 
 
-async def connect(dsn: str, *, application_name: str, settings: Mapping[str, str] | None = None) -> Connection:
+async def connect(
+    dsn: str, *, application_name: str, settings: Mapping[str, str] | None = None, kind: type | None = None
+) -> Connection:
     """A connection of its own (migrations, LISTEN, administration). Failures are one line for the operator."""
     try:
         opened = await _connect(
-            dsn, timeout=CONNECT_SECONDS, server_settings={"application_name": application_name, **(settings or {})}
+            dsn,
+            timeout=CONNECT_SECONDS,
+            server_settings={"application_name": application_name, **(settings or {})},
+            **({} if kind is None else {"connection_class": kind}),
         )
     except (*AWAY, ValueError) as error:
         raise explain_failure(error) from error

@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 import asyncpg
 
-from waypost.adapters.postgres.arrays import use_whole_arrays
+from waypost.adapters.postgres.arrays import WholeArrays
 from waypost.adapters.postgres.queries import load
 
 _BEGIN: Final = "BEGIN;"
@@ -33,12 +33,11 @@ _ask: Final = cast("Callable[..., Awaitable[Any]]", vars(_Driver)["_execute"])
 _reset_query_of: Final = cast("Callable[[object], str]", vars(_Driver)["get_reset_query"])
 
 
-class EdgeConnection(_Driver):
+class EdgeConnection(WholeArrays):
     __slots__ = ("_asking", "_begun", "_is_reset", "_turn")
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)  # pyright: ignore[reportUnknownMemberType] - the driver has no types
-        use_whole_arrays(self._protocol.get_settings())
+        super().__init__(*args, **options)
         self._begun: str | None = None
         """The words with which a transaction has begun that nobody has entered yet."""
         self._is_reset = False

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Final
 
+from waypost.adapters.postgres.arrays import WholeArrays
 from waypost.adapters.postgres.connection import AWAY, Connection, connect, is_busy, is_lost
 from waypost.adapters.postgres.pool import PoolOptions, server_settings
 from waypost.kernel.errors import Misconfigured, Unavailable
@@ -54,6 +55,7 @@ class Line:
                     self._dsn,
                     application_name=self._options.application_name,
                     settings=server_settings(self._options, self._major),
+                    kind=WholeArrays,
                 )
             except (Misconfigured, *AWAY) as error:
                 raise Unavailable("The database is unreachable.") from error

@@ -109,31 +109,36 @@ class SettlementRows:
     def arguments(self) -> tuple[object, ...]:
         """In the order of the function's parameters, from p_tenants on."""
         rows = self.settlements
-        tenants: list[str] = []
-        bounds: list[int] = []
-        for place, row in enumerate(rows, start=1):
-            if not tenants or tenants[-1] != row.held.tenant_id:
-                tenants.append(row.held.tenant_id)
-                bounds.append(place)
-            bounds[-1] = place
+        held = [row.held for row in rows]
+        tenants, bounds = _bounds_of(held)
         closed = [row if isinstance(row, Closed) else None for row in rows]
         outcomes = [_TAKEN_BACK if row is None else row.outcome for row in closed]
+        retentions = [one.retention for one in held]
         return (
             tenants,
             bounds,
-            [row.held.id for row in rows],
-            min(row.held.retention for row in rows),
-            max(row.held.retention for row in rows),
-            _once([row.held.n for row in rows]),
+            [one.id for one in held],
+            min(retentions),
+            max(retentions),
+            _once([one.n for one in held]),
             _once([None if row is None else row.outcome.kind for row in closed]),
             [outcome.latency_ms for outcome in outcomes],
             _once([outcome.code for outcome in outcomes]),
             _or_none([outcome.reason for outcome in outcomes]),
             _or_none([outcome.reference for outcome in outcomes]),
             _or_none([None if row is None else row.sealed_reply for row in closed]),
-            _once([_kind_of(row) for row in rows]),
+            # Those that need nothing else are all told alike.
+            _once([_kind_of(row) for row in (rows if self.rest else rows[:1])]),
             *_capacity_of(rows),
         )
+
+
+def _bounds_of(held: Sequence[Held]) -> tuple[list[str], list[int]]:
+    """The tenants in order, and where the rows of each end."""
+    if held[0].tenant_id == held[-1].tenant_id:
+        return [held[0].tenant_id], [len(held)]
+    ends = {one.tenant_id: place for place, one in enumerate(held, start=1)}
+    return list(ends), list(ends.values())
 
 
 def _once(column: list[Column]) -> list[Column]:
