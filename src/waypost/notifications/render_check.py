@@ -44,10 +44,13 @@ def put_into_words(tenant_id: str, intents: Sequence[Intent]) -> None:
     """What each person is told on each leg."""
     for intent in intents:
         legs, command = intent.legs, intent.command
-        intent.words = [
-            [leg.chosen.words_for(tenant_id, person, command) for leg, person in zip(legs, seen, strict=True)]
-            for seen in intent.people
-        ]
+        words: list[list[Words]] = []
+        for seen in intent.people:
+            told: list[Words] = []
+            for leg, person in zip(legs, seen, strict=True):
+                told.append(leg.chosen.words_for(tenant_id, person, command))
+            words.append(told)
+        intent.words = words
 
 
 def _job(tenant_id: str, words: Words, person: Resolved) -> RenderJob:

@@ -214,10 +214,12 @@ async def _draft(tenant_id: str, intents: Sequence[Intent], verdicts: Iterable[H
     answers = iter(verdicts)
 
     def draft(intent: Intent) -> None:
-        command, legs = intent.command, intent.legs
+        command, legs, withheld = intent.command, intent.legs, intent.command.withheld
         for seen, words in zip(intent.people, intent.words, strict=True):
             heard = list(islice(answers, len(legs)))
-            judged = [command.withheld or verdict for verdict, _ in heard]
+            judged = [heard[0][0]] if len(heard) == 1 else [verdict for verdict, _ in heard]
+            if withheld is not None:
+                judged = [withheld] * len(heard)
             for place in _chosen_legs(command.routing, judged):
                 leg, said = legs[place], words[place]
                 tracks = leg.tracks(command.tracking, said.wording, heard[place][1])

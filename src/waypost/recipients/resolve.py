@@ -64,8 +64,10 @@ class Plan:
         channels, people = self.parties[number].channels, self.people
         seen: list[list[Resolved]] = []
         for name, member in self.members[number].items():
-            person = people[name]
-            seen.append([_resolved(tenant_id, person, member.position, channel) for channel in channels])
+            views: list[Resolved] = []
+            for channel in channels:
+                views.append(_resolved(tenant_id, people[name], member.position, channel))  # noqa: PERF401 — of one
+            seen.append(views)
         return seen
 
 
@@ -139,7 +141,7 @@ class Resolver:
         given = _given_with_an_id(everyone, key) if spots else {}
         known = await self._look_up(tx, everyone, spots, given)
         names = {asked: one.row.external_id for one in known for asked in one.asked}
-        whose = _Owners(known if spots else (), given, names, self._clock)
+        whose = _Owners(known if spots else (), given, names, self._clock, are_asked=bool(spots))
         mentions = _mention(plan, members, names, whose)
         by_name = {one.row.external_id: one for one in known}
 
@@ -179,7 +181,11 @@ class _Owners:
         given: Mapping[Spot, Sequence[str]],
         names: Mapping[str, str],
         clock: Clock,
+        *,
+        are_asked: bool,
     ) -> None:
+        self.are_asked = are_asked
+        """Whether anybody is meant by an address alone."""
         self._names = names
         self._given = given
         self._clock = clock
@@ -197,9 +203,9 @@ class _Owners:
             self._minted[anchor] = mint_external_id(self._clock)
         return self._minted[anchor]
 
-    def are_several(self, anchor: Spot) -> bool:
+    def are_several(self, anchor: Spot | None) -> bool:
         """Nobody can tell who is meant."""
-        return len(self._meant(anchor)) > 1
+        return anchor is not None and len(self._meant(anchor)) > 1
 
     def is_known(self, anchor: Spot) -> bool:
         return bool(self._meant(anchor))
@@ -217,11 +223,11 @@ def _mention(
     """All that is said about each person. Refuses the parties of which nobody can tell whom they mean."""
     mentions: dict[str, Mention] = {}
     for number, said in enumerate(members):
-        ambiguous = [_ambiguous(one) for one in said if one.anchor is not None and whose.are_several(one.anchor)]
-        if ambiguous:
-            plan.refusals[number] = refusal_of(ambiguous)
         first: dict[str, Member] = {}
-        for member in said if not ambiguous else ():
+        if whose.are_asked and (ambiguous := [_ambiguous(one) for one in said if whose.are_several(one.anchor)]):
+            plan.refusals[number] = refusal_of(ambiguous)
+            said = ()
+        for member in said:
             name, must_exist, kind = member.id, member.must_exist, _USER
             if name is not None:
                 name = names.get(name, name)
