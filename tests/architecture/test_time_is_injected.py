@@ -21,6 +21,7 @@ _ALLOWED: dict[tuple[str, str], str] = {
     ("notifications/compose.py", "asyncio.sleep"): "zero seconds: composing takes its time, and others get theirs",
     ("adapters/render/plain_book.py", "asyncio.sleep"): "zero seconds: the same, where no child does it",
     ("notifications/bulk.py", "asyncio.sleep"): "zero seconds: the database gets a hearing while items are read",
+    ("kernel/in_turns.py", "asyncio.sleep"): "zero seconds: long work in pieces, and others get their time in between",
     ("imports/take_in.py", "asyncio.sleep"): "zero seconds: lets a statement go out before the next rows are prepared",
 }
 
