@@ -129,6 +129,23 @@ async def test_each_item_says_what_it_says_in_its_turn(acme: Any) -> None:
     ]
 
 
+async def test_who_is_made_or_changed_in_one_batch_is_so_in_the_next(acme: Any) -> None:
+    """People of later batches are looked up ahead of their turn, as long as nobody changes."""
+    everybody = [item(number) for number in range(700)]
+    await acme.ok("POST", PATH, everybody)
+    changed = {"id": "user-600", "attributes": {"first_name": "Changed"}}
+    made = {"id": "stranger", "email": "s@example.com", "attributes": {"first_name": "Stranger"}}
+    news = [{"to": changed, "content": HELLO}, {"to": made, "content": HELLO}]
+    later = [{"to": "user-600", "content": HELLO}, {"to": "stranger", "content": HELLO}]
+    bodies = [*everybody[:250], *news, *everybody[250:350], *later, *everybody[350:550], *later]
+    answer = await acme.ok("POST", PATH, bodies)
+    assert answer["accepted"] == len(bodies)
+    places = [250, 251, 352, 353, len(bodies) - 2, len(bodies) - 1]
+    shown = [answer["items"][place]["notifications"][0]["id"] for place in places]
+    contents = [await acme.ok("GET", f"/v1/notifications/{one}/content") for one in shown]
+    assert [each["subject"] for each in contents] == ["Hello Changed", "Hello Stranger"] * 3
+
+
 async def test_what_a_later_item_takes_away_an_earlier_one_still_has(acme: Any) -> None:
     bodies = [item(1, to={"id": "u", "email": None if number % 2 else "u@example.com"}) for number in range(6)]
     for body in bodies:

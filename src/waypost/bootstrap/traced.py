@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from msgspec import structs
+
 from waypost.delivery.model import Claimed, Settlement
 from waypost.delivery.ports import ComposeAnswer, Composer, DispatchStore
 from waypost.kernel.errors import Refused
@@ -15,6 +17,7 @@ from waypost.kernel.tenancy import Scope
 from waypost.kernel.work import Transaction
 from waypost.notifications.model import Accepted, SubmitCommand
 from waypost.notifications.ports import Decided, SubmitCall
+from waypost.recipients.resolve import Foreseen
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
@@ -59,8 +62,9 @@ class TracedSubmit:
         *,
         part_of: UUID | None = None,
         before: Decided | None = None,
+        foreseen: Foreseen | None = None,
     ) -> Decided:
-        decided = await self._submit.decide(tx, scope, commands, part_of=part_of, before=before)
+        decided = await self._submit.decide(tx, scope, commands, part_of=part_of, before=before, foreseen=foreseen)
 
         async def store() -> Sequence[Accepted | Refused]:
             with self._tracer.start_as_current_span("submit", record_exception=False) as span:
@@ -70,7 +74,10 @@ class TracedSubmit:
                 span.set_attribute("waypost.notifications", made)
                 return answers
 
-        return Decided(refused=decided.refused, store=store, judged=decided.judged)
+        return structs.replace(decided, store=store)
+
+    async def foresee(self, tx: Transaction, commands: Sequence[SubmitCommand]) -> Foreseen:
+        return await self._submit.foresee(tx, commands)
 
 
 class TracedComposer:

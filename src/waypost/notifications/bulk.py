@@ -20,6 +20,7 @@ from waypost.kernel.work import Transaction
 from waypost.notifications.model import Accepted, SubmitCommand
 from waypost.notifications.ports import Decided, NotificationStore, SubmitCall
 from waypost.notifications.runs import runs
+from waypost.recipients.resolve import Foreseen
 from waypost.tenants.idempotency import Idempotency, KeyedCall
 
 MOST_RECIPIENTS: Final = 10_000
@@ -100,11 +101,16 @@ class SubmitBulk:
             if isinstance(item, BulkItem) and item.call is not None
         ]
         calls = [call for _, call in keyed]
+        changes, foreseen = bulk.changes, None
+        if items and bulk.nobody_changes:
+            foreseen = await self._submit.foresee(tx, [item.command for item in items if isinstance(item, BulkItem)])
         return _Batch(
             items=items,
             places=[place for place, _ in keyed],
             calls=calls,
             mine=await self._idempotency.claim_many(tx, _ROUTE, calls),
+            foreseen=foreseen,
+            changes=changes,
         )
 
     async def _add(self, tx: Transaction, scope: Scope, bulk: "_Bulk", batch: "_Batch", beside: "_Beside") -> None:
@@ -118,7 +124,12 @@ class SubmitBulk:
             if isinstance(item, BulkItem)
         ):
             commands = [one.command for one in run]
-            decided = await self._submit.decide(tx, scope, commands, part_of=bulk.request_id, before=bulk.last_decided)
+            foreseen = batch.foreseen if batch.changes == bulk.changes else None
+            decided = await self._submit.decide(
+                tx, scope, commands, part_of=bulk.request_id, before=bulk.last_decided, foreseen=foreseen
+            )
+            bulk.changes += decided.changed
+            bulk.nobody_changes = not decided.changed
             before, bulk.storing_before = bulk.storing_before, bulk.storing
             bulk.storing = beside.start(_fill(bulk, run, decided, bulk.storing))
             bulk.last_decided = decided
@@ -151,6 +162,10 @@ class _Bulk:
     answers: list[Accepted | Refused] = field(default_factory=list["Accepted | Refused"])
     room: int = MOST_RECIPIENTS
     last_decided: Decided | None = None
+    changes: int = 0
+    """How often somebody was made or changed by it."""
+    nobody_changes: bool = True
+    """The batch that was decided last met only people whom it left as they were: the next probably will."""
     storing_before: asyncio.Task[None] | None = None
     storing: asyncio.Task[None] | None = None
     """One at a time, in order. Two may be waited for: with one, the database would stand still between them."""
@@ -172,6 +187,9 @@ class _Batch:
     places: Sequence[int]
     calls: Sequence[KeyedCall]
     mine: Sequence[bool]
+    foreseen: Foreseen | None
+    changes: int
+    """Of the bulk, when its people were looked up."""
 
 
 class _Beside:

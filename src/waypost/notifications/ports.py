@@ -15,6 +15,7 @@ from waypost.kernel.vocabulary import Category, Channel, Priority, Retention
 from waypost.kernel.work import Transaction
 from waypost.notifications.model import Accepted, Filter, NotificationRow, Request, SubmitCommand
 from waypost.recipients.model import Resolved
+from waypost.recipients.resolve import Foreseen
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,6 +81,8 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     once, in the same transaction; what is decided meanwhile about the next batch makes no difference to it."""
 
     refused: Sequence[bool]
+    changed: bool = False
+    """Somebody may have been made or changed: what was foreseen of the next batch is out of date."""
     store: Callable[[], Awaitable[Sequence[Accepted | Refused]]]
     """One answer for each, in order. The gate is asked first."""
     judged: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
@@ -113,10 +116,16 @@ class SubmitCall(Protocol):
         *,
         part_of: UUID | None = None,
         before: Decided | None = None,
+        foreseen: Foreseen | None = None,
     ) -> Decided:
         """The same in two halves, for whoever has many batches: the one is stored while the next is decided.
 
-        `before`: the batch before this one, whose storing has begun."""
+        `before`: the batch before this one, whose storing has begun. `foreseen`: people looked up since anybody was
+        `changed`."""
+        ...
+
+    async def foresee(self, tx: Transaction, commands: Sequence[SubmitCommand]) -> Foreseen:
+        """Looks people up ahead of their turn: while the answer is on its way, the batch before is decided."""
         ...
 
 

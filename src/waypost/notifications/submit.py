@@ -32,7 +32,7 @@ from waypost.notifications.render_check import RenderCheck, put_into_words
 from waypost.notifications.rules import check_command
 from waypost.recipients.lists import ListKeys
 from waypost.recipients.party import Party
-from waypost.recipients.resolve import Plan, Resolver
+from waypost.recipients.resolve import Ahead, Foreseen, Plan, Resolver
 
 Heard: TypeAlias = tuple[Verdict, GateFacts]
 """What the gate says to somebody, and why."""
@@ -91,11 +91,17 @@ class Submit:
         *,
         part_of: UUID | None = None,
         before: Decided | None = None,
+        foreseen: Foreseen | None = None,
     ) -> Decided:
         """The first half of `many`, which says who is refused. Its other half may run beside the next batch."""
         scope.demand(Permission.NOTIFICATIONS_SEND)
         request = Request(id=part_of or mint(self._clock), asker=None if part_of else scope.key_id)
-        return await self._decide(tx, [Intent(command, request) for command in commands], before)
+        return await self._decide(tx, [Intent(command, request) for command in commands], before, foreseen)
+
+    async def foresee(self, tx: Transaction, commands: Sequence[SubmitCommand]) -> Foreseen:
+        """Looks up the people whom they name by id."""
+        named = (target.id for command in commands for target in command.to)
+        return await self._resolver.foresee(tx, (name for name in named if name is not None))
 
     async def each(self, tx: Transaction, asked: Sequence[tuple[Scope, SubmitCommand]]) -> Sequence[Accepted | Refused]:
         """The same for calls that know nothing of each other: each is a request of its own."""
@@ -107,14 +113,20 @@ class Submit:
         )
         return await decided.store()
 
-    async def _decide(self, tx: Transaction, intents: Sequence[Intent], before: Decided | None = None) -> Decided:
+    async def _decide(
+        self,
+        tx: Transaction,
+        intents: Sequence[Intent],
+        before: Decided | None = None,
+        foreseen: Foreseen | None = None,
+    ) -> Decided:
         begun, now = self._clock.monotonic(), self._clock.now()
         _check(intents, now)
         await self._own_names.check(tx, going(intents))
         await name_members(tx, self._lists, going(intents))
         await self._contents.choose(tx, going(intents), now)
         files = await self._attacher.read(tx.tenant_id, going(intents))
-        await self._resolve(tx, going(intents), before)
+        changed = await self._resolve(tx, going(intents), before, Ahead(foreseen=foreseen))
         judged = asyncio.Event()
 
         async def store() -> Sequence[Accepted | Refused]:
@@ -134,20 +146,22 @@ class Submit:
             return answers
 
         refused = [isinstance(intent.answer, Refused) for intent in intents]
-        return Decided(refused=refused, store=store, judged=judged)
+        return Decided(refused=refused, changed=changed, store=store, judged=judged)
 
-    async def _resolve(self, tx: Transaction, intents: Sequence[Intent], before: Decided | None) -> None:
+    async def _resolve(self, tx: Transaction, intents: Sequence[Intent], before: Decided | None, ahead: Ahead) -> bool:
         """Looks who is meant and tries the content on everybody, again without those refused: what they say about
-        people does not count. Only then is anybody made or changed, and the batch before has been judged by then."""
+        people does not count. Only then is anybody made or changed, and the batch before has been judged by then.
+
+        Says whether anybody was."""
         while True:
-            plan = await self._resolver.look(tx, [_party_of(intent.command) for intent in intents])
+            plan = await self._resolver.look(tx, [_party_of(intent.command) for intent in intents], ahead)
             _see(intents, plan, tx.tenant_id)
             await self._rendering.check(tx, going(intents))
             if len(standing := going(intents)) == len(intents):
                 break
             intents = standing
         if not plan.changes_anybody:
-            return
+            return False
         if before is not None:
             await before.judged.wait()
         try:
@@ -156,10 +170,11 @@ class Submit:
             if len(intents) > 1:
                 raise Unavailable("Someone changed these recipients at the same moment. Try again.") from refusal
             intents[0].refuse(refusal)
-            return
+            return True
         if someone_else:
             _see(intents, plan, tx.tenant_id)
             put_into_words(tx.tenant_id, intents)
+        return True
 
     async def _judge(self, tx: Transaction, intents: Sequence[Intent], now: datetime) -> Sequence[Heard]:
         """What the gate says to each person on each leg, in order, and why; the facts are read once per channel."""

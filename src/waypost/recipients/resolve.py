@@ -28,11 +28,22 @@ _KEPT_UNDER: Final = {Channel.EMAIL: Channel.EMAIL, Channel.SMS: PHONE, Channel.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Foreseen:
+    """People who were looked up before it was their turn. As long as nobody is made or changed, they are as they were:
+    whoever else changes them may do so just after any look."""
+
+    ids: frozenset[str]
+    known: Sequence[Known]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Ahead:
-    """What could be done before anybody was asked: the parties read, and people drafted who are probably new."""
+    """What could be done before it was their turn: the parties read, people drafted who are probably new, people looked
+    up who are probably known."""
 
     read: Sequence[ReadParty] = ()
     drafts: Mapping[str, Merge] = field(default_factory=dict[str, Merge])
+    foreseen: Foreseen | None = None
 
 
 NOTHING_AHEAD: Final = Ahead()
@@ -94,11 +105,15 @@ class Resolver:
         refused = {number: refusal_of(errors) for number, (_, errors) in enumerate(read) if errors}
         while True:
             members = [() if number in refused else said for number, (said, _) in enumerate(read)]
-            plan = await self._attempt(tx, key, parties, members, ahead.drafts)
+            plan = await self._attempt(tx, key, parties, members, ahead)
             if not plan.refusals:
                 plan.refusals = refused
                 return plan
             refused |= plan.refusals
+
+    async def foresee(self, tx: Transaction, ids: Iterable[str]) -> Foreseen:
+        asked = frozenset(ids)
+        return Foreseen(ids=asked, known=await self._people.look_up(tx, sorted(asked), moments=False))
 
     async def bring_in(self, tx: Transaction, plan: Plan) -> bool:
         """Makes and changes the people of a plan, and says whether any of them is another than planned. Refuses only
@@ -130,7 +145,7 @@ class Resolver:
         key: TenantKey,
         parties: Sequence[Party],
         members: Sequence[Sequence[Member]],
-        drafts: Mapping[str, Merge],
+        ahead: Ahead,
     ) -> Plan:
         plan = Plan(key=key, parties=parties)
         everyone = [member for said in members for member in said]
@@ -139,7 +154,7 @@ class Resolver:
             return plan
         spots = sorted({member.anchor for member in everyone if member.anchor is not None})
         given = _given_with_an_id(everyone, key) if spots else {}
-        known = await self._look_up(tx, everyone, spots, given)
+        known = await self._look_up(tx, everyone, spots, given, ahead.foreseen)
         names = {asked: one.row.external_id for one in known for asked in one.asked}
         whose = _Owners(known if spots else (), given, names, self._clock, are_asked=bool(spots))
         mentions = _mention(plan, members, names, whose)
@@ -147,7 +162,7 @@ class Resolver:
 
         def planned(one: Mention) -> Planned:
             name = one.external_id
-            return self._people.plan(tx, key, one, by_name.get(name), drafts.get(name))
+            return self._people.plan(tx, key, one, by_name.get(name), ahead.drafts.get(name))
 
         plan.planned = await in_turns(planned, list(mentions.values()))
         plan.people = {one.mention.external_id: one.merge.person for one in plan.planned if one.merge}
@@ -155,11 +170,18 @@ class Resolver:
         return plan
 
     async def _look_up(
-        self, tx: Transaction, members: Sequence[Member], spots: Sequence[Spot], given: Mapping[Spot, Sequence[str]]
+        self,
+        tx: Transaction,
+        members: Sequence[Member],
+        spots: Sequence[Spot],
+        given: Mapping[Spot, Sequence[str]],
+        foreseen: Foreseen | None,
     ) -> Sequence[Known]:
-        ids = sorted({member.id for member in members if member.id is not None})
+        ids = {member.id for member in members if member.id is not None}
+        if foreseen is not None and not spots and ids <= foreseen.ids:
+            return foreseen.known
         # Who would change is read again before the change: until then nobody needs to know since when they are so.
-        known = list(await self._people.look_up(tx, ids, spots, moments=False))
+        known = list(await self._people.look_up(tx, sorted(ids), spots, moments=False))
         if not spots:
             return known
         owned = {spot for one in known for spot in _spots_owned(one)}

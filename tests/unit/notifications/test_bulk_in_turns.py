@@ -19,6 +19,7 @@ from waypost.notifications.bulk import BulkItem, SubmitBulk
 from waypost.notifications.model import Accepted, SubmitCommand
 from waypost.notifications.ports import Decided
 from waypost.recipients.model import Target
+from waypost.recipients.resolve import Foreseen
 from waypost.tenants.idempotency import KeyedCall
 
 CLOCK = VirtualClock()
@@ -38,6 +39,7 @@ class House:
 
     def __init__(self) -> None:
         self.seen: list[str] = []
+        self.foreseen: list[str] = []
         self.claimed: dict[str, bytes] = {}
         self.released: list[str] = []
         self.noted = 0
@@ -57,9 +59,13 @@ class House:
         *,
         part_of: UUID | None = None,
         before: Decided | None = None,
+        foreseen: Foreseen | None = None,
     ) -> Decided:
         names = [str(command.to[0].id) for command in commands]
         self.seen.append(f"decide {names[0]}")
+        if foreseen is not None:
+            assert foreseen.ids.issuperset(names)
+            self.foreseen.append(names[0])
         await asyncio.sleep(0)
         if self.door is not None and names[0] == "user-500":
             self.door.set()
@@ -80,7 +86,12 @@ class House:
             self.storing -= 1
             return [refuse("/to", "bad", name) if name.startswith("bad") else ACCEPTED for name in names]
 
-        return Decided(refused=[name.startswith("bad") for name in names], store=store)
+        changed = any(name.startswith("new") for name in names)
+        return Decided(refused=[name.startswith("bad") for name in names], changed=changed, store=store)
+
+    async def foresee(self, _tx: Transaction, commands: Sequence[SubmitCommand]) -> Foreseen:
+        await asyncio.sleep(0)
+        return Foreseen(ids=frozenset(str(command.to[0].id) for command in commands), known=())
 
     async def claim_many(self, _tx: Transaction, _route: str, calls: Sequence[KeyedCall]) -> Sequence[bool]:
         if self.claim_fails is not None and self.seen:
@@ -124,6 +135,22 @@ async def test_the_next_batch_is_decided_while_one_is_stored_and_every_answer_fi
         "store user-1000",
     ]
     assert house.noted == 1
+
+
+async def test_what_was_foreseen_counts_only_while_nobody_changes() -> None:
+    house = House()
+    names = [f"user-{number}" for number in range(2_000)]
+    await house.send(names)
+    first = [word.removeprefix("decide ") for word in house.seen if word.startswith("decide")]
+    assert house.foreseen == first
+
+    house = House()
+    names[300] = "new-300"
+    await house.send(names)
+    decided = [word.removeprefix("decide ") for word in house.seen if word.startswith("decide")]
+    of_the_change = max(place for place, name in enumerate(decided) if int(name.partition("-")[2]) <= 300)
+    assert decided[of_the_change + 1] not in house.foreseen, "it was looked up before the change, or while it was made"
+    assert decided[-1] in house.foreseen, "and from then on nobody has changed again"
 
 
 async def test_what_failed_first_is_told_and_not_what_came_of_it() -> None:
