@@ -26,9 +26,9 @@ _HOW = """
   settlement is committed, one worker process claims, asks the gate, opens what is sealed, personalises, sends over
   SMTP and settles: one attempt row and one outbox row for each message, journal, metrics and log on. The database runs
   with its delivered settings, durable commits included. The reference sends the same number of messages of the same
-  size over as many connections to the same mail server, without queue, ledger or personal content. A bare harness, with
-  which the design was once measured on a machine like this, did the same with the same rows and nothing else; where the
-  distance to it goes is listed step by step above.
+  size over as many connections to the same mail server, without queue, ledger or personal content, right before and
+  right after each round of ours. A bare harness, with which the design was once measured on a machine like this, did
+  the same with the same rows and nothing else; where the distance to it goes is listed step by step above.
 - **Submit**: calls begin by the clock, whatever the server does, and a call's time counts from when it was due. Each
   has an idempotency key and carries its content; each fifth person is new.
 - **Bulk**: 10,000 calls in one request to a real API process, until its answer; the reference copies the rows that it
