@@ -77,6 +77,7 @@ def run(names: list[str], report: Report) -> tuple[Report, list[str]]:
     for name in names:
         print(f"running {name} …", file=sys.stderr, flush=True)
         module = importlib.import_module(f"benchmarks.entries.{name}")
+        os.sync()  # what the one before has written must not be in the way of the next
         try:
             found: Findings = uvloop.run(module.measure(quick=report.quick))
         except Exception:
