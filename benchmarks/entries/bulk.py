@@ -30,6 +30,7 @@ async def measure(*, quick: bool) -> Findings:
             await until_ready(port)
             await _send(house, port, items, "people")
             for number in range(rounds):
+                await house.come_to_rest()
                 since = first_id_at(moment_after(0))
                 before = cpu_of_tree(api.pid) + house.database_cpu()
                 ours.append(items / await _send(house, port, items, f"round-{number}"))

@@ -138,12 +138,12 @@ class _Course:
         """Scheduled for a moment when accepting has surely ended, the database has come to rest, and the reference
         has been sent."""
         while True:
-            due = moment_after(count * self._accept_seconds * 1.5 + 2 + 2 * self._reference_seconds)
+            due = moment_after(count * self._accept_seconds * 1.5 + 4 + 2 * self._reference_seconds)
             start = time.perf_counter()
             await self._house.accept(self._accepted, count, send_at=due, sender=self._sender)
             self._accepted += count
             self._accept_seconds = max(self._accept_seconds, (time.perf_counter() - start) / count)
-            await self._house.admin.execute("checkpoint")
+            await self._house.come_to_rest()
             if datetime.now(UTC) < due:
                 return due
             await self._house.wait_until_settled()
