@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from waypost.bootstrap.ports import claim_port
+
 CONNECTIONS = 20
 _PATH = os.pathsep.join(("/usr/sbin", "/usr/local/sbin", os.environ.get("PATH", "")))
 
@@ -74,9 +76,7 @@ def running_sink() -> Iterator[Sink]:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return claim_port("127.0.0.1", 0, "--port")
 
 
 def short(program: str) -> str:

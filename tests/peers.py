@@ -4,7 +4,6 @@ import asyncio
 import os
 import shutil
 import signal
-import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -12,14 +11,14 @@ from typing import Final
 
 import pytest
 
+from waypost.bootstrap.ports import claim_port
+
 _PATIENCE: Final = 15.0
 _SBIN: Final = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"))
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return claim_port("127.0.0.1", 0, "--port")
 
 
 def program(name: str) -> str:

@@ -1,7 +1,6 @@
 """Inboxes: a page and the counts against a bare SELECT, posting to everyone, mark-all, and streams."""
 
 import asyncio
-import socket
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -13,6 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from benchmarks.installation import TENANT, Installation, installed
 from benchmarks.results import Entry, Findings, Spread, compared
+from benchmarks.sinks import free_port
 from waypost.adapters.postgres.inbox_feed import PgInboxFeed
 from waypost.api.live.app import live_app
 from waypost.api.live.metrics import LiveMetrics
@@ -241,9 +241,7 @@ class _Bench:
         # All of them come from this machine.
         roomy = replace(app, settings=replace(app.settings, streams_per_address=clients))
         live = live_app(roomy, LiveMetrics(CollectorRegistry()))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port: int = free.getsockname()[1]
+        port = free_port()
         server = server_of(live, "127.0.0.1", port, websockets=True)
         serving = asyncio.create_task(server.serve())
         latencies: list[float] = []

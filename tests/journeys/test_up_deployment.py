@@ -3,7 +3,6 @@
 import asyncio
 import json
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
+from tests.peers import free_port
 
 from waypost.adapters.embedded.server import EmbeddedServer
 from waypost.client import Client, Message
@@ -33,9 +33,7 @@ class Sink:
 @pytest.fixture
 def sink() -> Iterator[tuple[Sink, int]]:
     sink = Sink()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     controller = Controller(sink, hostname="127.0.0.1", port=port)
     controller.start()
     yield sink, port
@@ -48,12 +46,6 @@ def database(fresh_dir: Path) -> Iterator[str]:
     with asyncio.Runner() as runner:
         yield runner.run(server.start())
         runner.run(server.stop())
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture
@@ -85,6 +77,7 @@ def test_live_mail_goes_out_and_sandbox_mail_nowhere(
         "WAYPOST_DATABASE_URL": database,
         "WAYPOST_SMTP_URL": f"smtp://127.0.0.1:{mail_port}",
         "WAYPOST_PORT": str(api_port),
+        "WAYPOST_LIVE_PORT": "0",
         "WAYPOST_METRICS_PORT": "0",
         "WAYPOST_WORKER_METRICS_PORT": "0",
         "WAYPOST_LOG_FORMAT": "json",

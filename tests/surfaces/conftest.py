@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ import msgspec
 import pytest
 from litestar.types import ASGIApp
 from tests.dns_peer import Zone, zone
+from tests.peers import free_port
 
 from waypost.adapters.postgres.line import Line
 from waypost.adapters.postgres.pool import PoolOptions, open_pool
@@ -144,9 +144,7 @@ def check_documented(method: str, path: str, answer: httpx.Response) -> None:
 
 @asynccontextmanager
 async def serving_app(app: ASGIApp, *, header_seconds: float = 10, websockets: bool = False) -> AsyncIterator[int]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    port = free_port()
     server = server_of(app, "127.0.0.1", port, header_seconds=header_seconds, websockets=websockets)
     running = asyncio.create_task(server.serve())
     try:

@@ -13,6 +13,8 @@ from waypost.cli.supervisor.ports import claim_ports
 from waypost.kernel.errors import Misconfigured
 from waypost.settings import load
 
+OUTGOING = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
 
 @pytest.fixture
 def taken():
@@ -34,14 +36,20 @@ def test_a_foreign_address_is_refused() -> None:
 
 def test_zero_becomes_real_ports() -> None:
     settings = claim_ports(load({}, {"port": 0}))
+    lent_to_others = range(*map(int, OUTGOING.read_text().split())) if OUTGOING.exists() else range(0)
     ports = [settings.port, settings.metrics_port, settings.worker_metrics_port, settings.catchall_port]
     assert all(ports)
+    assert not any(port in lent_to_others for port in ports), "the system may lend those before they are opened"
     assert settings.api_url == f"http://127.0.0.1:{settings.port}"
 
 
 def test_ports_of_metrics_give_way_unless_somebody_chose_them(taken: int) -> None:
-    beside = claim_ports(load({}, {"port": taken - 1}))
-    assert beside.metrics_port != taken
+    with socket.socket() as holder:
+        port = claim_port("127.0.0.1", 0, "--port")
+        holder.bind(("127.0.0.1", port + 1))
+        holder.listen()
+        beside = claim_ports(load({}, {"port": port}))
+    assert beside.metrics_port not in (0, port + 1)
     with pytest.raises(Misconfigured, match="--metrics-port"):
         claim_ports(load({}, {"port": 0, "metrics_port": taken}))
 
