@@ -3,13 +3,25 @@
 import io
 import time
 from dataclasses import dataclass
+from datetime import datetime
 
 import asyncpg
+
+from waypost.kernel.ids import first_id_at
 
 _COLUMNS = (
     "select string_agg(quote_ident(column_name), ', ' order by ordinal_position) from information_schema.columns"
     " where table_schema = 'waypost' and table_name = $1"
 )
+
+# What tells how old a row is: its id, or a moment.
+_AGE = {
+    "notifications": "id",
+    "queue": "id",
+    "requests": "id",
+    "notification_dedupe": "notification_id",
+    "idempotency_keys": "created_at",
+}
 
 
 @dataclass(frozen=True)
@@ -27,12 +39,13 @@ class BareRows:
         for table in self.tables:
             await self.admin.execute(f"truncate public.bare_{table}")
 
-    async def copy(self, newer_than: object) -> float:
+    async def copy(self, since: datetime) -> float:
         """Seconds that COPY takes for the rows accepted since, in one transaction."""
         written: dict[str, bytes] = {}
         for table in self.tables:
             kept = io.BytesIO()
-            await self.admin.copy_from_query(await self._newest(table), newer_than, output=kept, format="binary")
+            query, bound = await self._newest(table, since)
+            await self.admin.copy_from_query(query, bound, output=kept, format="binary")
             written[table] = kept.getvalue()
         begun = time.perf_counter()
         async with self.admin.transaction():
@@ -42,16 +55,17 @@ class BareRows:
                 )
         return time.perf_counter() - begun
 
-    async def insert(self, newer_than: object) -> float:
+    async def insert(self, since: datetime) -> float:
         """Seconds that INSERT … SELECT takes for them."""
-        statements = [f"insert into public.bare_{table} {await self._newest(table)}" for table in self.tables]
+        newest = {table: await self._newest(table, since) for table in self.tables}
         begun = time.perf_counter()
         async with self.admin.transaction():
-            for statement in statements:
-                await self.admin.execute(statement, newer_than)
+            for table, (query, bound) in newest.items():
+                await self.admin.execute(f"insert into public.bare_{table} {query}", bound)
         return time.perf_counter() - begun
 
-    async def _newest(self, table: str) -> str:
+    async def _newest(self, table: str, since: datetime) -> tuple[str, object]:
         columns = await self.admin.fetchval(_COLUMNS, table)
-        by = "id" if table in ("notifications", "queue") else "notification_id"
-        return f"select {columns} from waypost.{table} where {by} > $1"  # noqa: S608 - names of ours
+        by = _AGE[table]
+        query = f"select {columns} from waypost.{table} where {by} >= $1"  # noqa: S608 - names of ours
+        return query, since if by == "created_at" else first_id_at(since)

@@ -12,9 +12,11 @@ from benchmarks.processes import cpu_of_tree
 from benchmarks.results import Findings, Spread, Step, compared
 from benchmarks.sample import address_of, attributes_of
 from benchmarks.sinks import free_port
-from waypost.kernel.ids import first_id_at
 
 _CONTENT = {"subject": "Order {{ open_orders }}", "text": "Hello {{ first_name }}, {{ points }} points in {{ city }}."}
+
+# Every table that a bulk adds to.
+_TABLES = ("notifications", "queue", "notification_dedupe", "idempotency_keys", "requests")
 
 
 async def measure(*, quick: bool) -> Findings:
@@ -24,14 +26,14 @@ async def measure(*, quick: bool) -> Findings:
     theirs: list[float] = []
     costs: list[float] = []
     async with installed() as house:
-        bare = BareRows(house.admin, ("notifications", "queue", "notification_dedupe"))
+        bare = BareRows(house.admin, _TABLES)
         await bare.make()
         with house.process("waypost.api", port=port, metrics_port=free_port(), live_port=free_port()) as api:
             await until_ready(port)
             await _send(house, port, items, "people")
             for number in range(rounds):
                 await house.come_to_rest()
-                since = first_id_at(moment_after(0))
+                since = moment_after(0)
                 before = cpu_of_tree(api.pid) + house.database_cpu()
                 ours.append(items / await _send(house, port, items, f"round-{number}"))
                 costs.append((cpu_of_tree(api.pid) + house.database_cpu() - before) / items * 1e6)
@@ -42,7 +44,7 @@ async def measure(*, quick: bool) -> Findings:
         what=f"POST /v1/notifications/bulk of {items:,}, to people who are known",
         unit="messages/s",
         ours=ours,
-        reference="COPY of the rows it leaves (notification, queue, dedupe) into bare tables with their indexes",
+        reference="COPY of all rows it leaves (notification, queue, dedupe, idempotency key) into bare, indexed tables",
         theirs=theirs,
         goal="≥ 0.2",
         at_least=0.2,

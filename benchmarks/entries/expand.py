@@ -19,7 +19,6 @@ from waypost.api.app import create_app
 from waypost.campaigns.batches import Batches
 from waypost.campaigns.expand import Expansion
 from waypost.campaigns.model import Audience, BatchMessage
-from waypost.kernel.ids import first_id_at
 
 _WORDS = {"locales": {"en": {"subject": "News for {{ first_name }}", "body": "<p>You have {{ points }} points.</p>"}}}
 
@@ -47,7 +46,7 @@ async def measure(*, quick: bool) -> Findings:
         batches, expansion = _joined(house)
         scope = await house.scope()
         for _ in range(rounds):
-            since = first_id_at(moment_after(0))
+            since = moment_after(0)
             async with house.app.work.begin(TENANT) as tx:
                 made = await batches.create(tx, scope, Audience(), BatchMessage(template="news"))
                 await batches.schedule(tx, scope, made.id)
