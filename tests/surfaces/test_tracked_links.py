@@ -207,6 +207,8 @@ async def test_no_other_token_and_no_other_tenant_s_key_passes(letter: Letter, g
     assert (await letter.get(f"/t/c/{letter.mark()}.{link}")).status_code == 404
     # A message of the other tenant is not theirs to note anything about.
     assert (await letter.get(f"/t/c/{mark}.{link}")).status_code == 302
+    # Found genuine for them, it is none for us.
+    assert (await letter.get(f"/t/c/{letter.mark()}.{link}")).status_code == 404
     assert len(await letter.rows()) == 4
     unknown = Stamp(Purpose.MESSAGE, "nobody", theirs)(letter.id.bytes)
     assert (await letter.get(f"/t/c/{unknown}.{link}")).status_code == 404

@@ -45,8 +45,8 @@ class TrackingMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._seen = cache(counter(registry, "waypost_tracking_total").labels)
 
-    def seen(self, kind: str, result: str) -> None:
-        self._seen(kind, result).inc()
+    def seen(self, kind: str, result: str, times: int = 1) -> None:
+        self._seen(kind, result).inc(times)
 
 
 def instruments_of(settings: Settings, clock: Clock) -> Instruments:

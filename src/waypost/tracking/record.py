@@ -5,7 +5,8 @@ single event waits for nothing but its own commit, and ten thousand cost little 
 """
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -82,15 +83,17 @@ class Recorder:
             async with self._work.begin(tenant_id) as tx:
                 stored = await self._store.add(tx, [one.seen for one in together])
             kept = True
-            for one in together:
-                self._telemetry.seen(one.seen.kind.word, "recorded" if one.seen.id in stored else "left_out")
+            self._count_up((one.seen.kind, "recorded" if one.seen.id in stored else "left_out") for one in together)
         except Exception:
             # Whoever reads a mail gets their picture and their page all the same; that the event is lost is counted.
-            for one in together:
-                self._telemetry.seen(one.seen.kind.word, "lost")
+            self._count_up((one.seen.kind, "lost") for one in together)
         finally:
             for one in together:
                 _tell(one, kept=kept)
+
+    def _count_up(self, results: Iterable[tuple[Kind, str]]) -> None:
+        for (kind, result), times in Counter(results).items():
+            self._telemetry.seen(kind.word, result, times)
 
 
 def _tell(one: _Waiting, *, kept: bool) -> None:

@@ -17,7 +17,7 @@ from waypost.kernel.vault import Keyring, TenantKey, place
 from waypost.kernel.work import Work
 from waypost.tenants.model import TenantStatus
 from waypost.tenants.ports import TenantStore
-from waypost.tracking.link_token import BETWEEN, link_key_of, read_link
+from waypost.tracking.link_token import BETWEEN, LinkClaim, link_key_of, read_link
 from waypost.tracking.model import Kind, Seen
 from waypost.tracking.ports import TrackingTelemetry
 from waypost.tracking.record import Recorder
@@ -29,6 +29,7 @@ _CLICKS: Final = frozenset({Purpose.MESSAGE, Purpose.CLICK})
 _FRESH_SECONDS: Final = 15.0
 _MOST_HOUSES: Final = 5_000
 _MOST_LINK_KEYS: Final = 20_000
+_MOST_LINKS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ class Visits:
         self._clock = clock
         self._houses: OrderedDict[str, _House | float] = OrderedDict()
         self._link_keys: OrderedDict[tuple[str, UUID], bytes] = OrderedDict()
+        self._links: OrderedDict[str, tuple[str, LinkClaim]] = OrderedDict()
+        """Those found genuine that are the same for every reader, with their tenant."""
         self._lookups = asyncio.Semaphore(2)
 
     async def opened(self, text: str, headers: Mapping[str, str]) -> None:
@@ -85,14 +88,14 @@ class Visits:
 
     async def clicked(self, text: str, headers: Mapping[str, str], *, notes: bool = True) -> str | NoWay:
         """Where the link leads. Without `notes` nobody will know that it was asked."""
-        first, between, second = text.partition(BETWEEN)
-        claim = read_link(second) if between else None
+        first, _, second = text.partition(BETWEEN)
+        owner, claim = self._links.get(second) or (None, read_link(second))
         found = None if claim is None else await self._message(first, _CLICKS)
         if claim is None or found is None:
             self._telemetry.seen(Kind.CLICKED.word, "refused")
             return NoWay.INVALID
         tenant_id, notification_id, house = found
-        if not claim.is_genuine(self._link_key(tenant_id, claim.version_id, house.key)):
+        if owner != tenant_id and not self._is_genuine(second, claim, tenant_id, house.key):
             self._telemetry.seen(Kind.CLICKED.word, "refused")
             return NoWay.INVALID
         if not house.is_active:
@@ -158,6 +161,15 @@ class Visits:
             return None
         is_active = tenant is not None and tenant.status is TenantStatus.ACTIVE
         return _House(key, is_active, self._clock.monotonic() + _FRESH_SECONDS)
+
+    def _is_genuine(self, text: str, claim: LinkClaim, tenant_id: str, key: TenantKey) -> bool:
+        if not claim.is_genuine(self._link_key(tenant_id, claim.version_id, key)):
+            return False
+        if not claim.is_personal:
+            self._links[text] = tenant_id, claim
+            if len(self._links) > _MOST_LINKS:
+                self._links.popitem(last=False)
+        return True
 
     def _link_key(self, tenant_id: str, version_id: UUID, key: TenantKey) -> bytes:
         known = self._link_keys.get((tenant_id, version_id))

@@ -42,8 +42,8 @@ class Ledger:
         self.commits.append((tx.tenant_id, len(seen)))
         return {one.id for one in seen if one.link != 9}
 
-    def seen(self, kind: str, result: str) -> None:
-        self.told.append((kind, result))
+    def seen(self, kind: str, result: str, times: int = 1) -> None:
+        self.told += [(kind, result)] * times
 
 
 @pytest.fixture
