@@ -20,6 +20,7 @@ from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Conflict, NotFound, PreconditionFailed, refuse
 from waypost.kernel.ids import mint, show
 from waypost.kernel.jsontypes import JsonValue
+from waypost.kernel.paging import Page, decode_id_cursor, encode_id_cursor, page_of, read_limit
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vault import Keyring, TenantKey, place
 from waypost.kernel.vocabulary import Channel
@@ -29,6 +30,7 @@ from waypost.tenants.audit import Audit
 MOST_TARGETS: Final = 20
 LONGEST_URL: Final = 2_000
 LONGEST_DESCRIPTION: Final = 500
+_LISTING: Final = "alert-targets"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,6 +105,15 @@ class Targets:
         scope.demand(Permission.OPERATIONS_READ)
         key = await self._keyring.of(tx)
         return [shown(key, tx.tenant_id, stored) for stored in await self._store.all(tx)]
+
+    async def page(self, tx: Transaction, scope: Scope, cursor: str | None, limit: int | None) -> Page[Target]:
+        """Newest first."""
+        scope.demand(Permission.OPERATIONS_READ)
+        size = read_limit(limit)
+        found = await self._store.page(tx, decode_id_cursor(_LISTING, cursor), size + 1)
+        key = await self._keyring.of(tx)
+        page = page_of(found, size, lambda last: encode_id_cursor(_LISTING, last.id))
+        return page.map(lambda stored: shown(key, tx.tenant_id, stored))
 
     async def get(self, tx: Transaction, scope: Scope, target_id: UUID) -> Target:
         scope.demand(Permission.OPERATIONS_READ)

@@ -63,11 +63,6 @@ class AlertTargetView(Shape):
     updated_at: Moment
 
 
-class AlertTargets(Shape):
-    items: list[AlertTargetView]
-    next: None = None
-
-
 class CreatedTarget(Shape):
     id: str
     secret: Annotated[str, Meta(description="Of a webhook: verifies calls, shown this once.")] | None
@@ -192,13 +187,15 @@ async def create_alert_target(call: Call[NewAlertTarget, NoQuery]) -> CreatedTar
     "/v1/alert-targets",
     Permission.OPERATIONS_READ,
     summary="List alert targets",
-    answer=AlertTargets,
+    query=PageQuery,
+    answer=Listing[AlertTargetView],
+    refusals={400: ["invalid_cursor"]},
     answer_example={"items": [_TARGET], "next": None},
 )
-async def list_alert_targets(call: Call[NoBody, NoQuery]) -> AlertTargets:
+async def list_alert_targets(call: Call[NoBody, PageQuery]) -> Listing[AlertTargetView]:
     """Newest first."""
-    found = await call.app.alerts.targets.all(call.tx, call.scope)
-    return AlertTargets(items=[target_view(target) for target in found])
+    page = await call.app.alerts.targets.page(call.tx, call.scope, call.query.cursor, call.query.limit)
+    return Listing(items=[target_view(target) for target in page.items], next=page.next)
 
 
 @endpoint(

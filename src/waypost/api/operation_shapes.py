@@ -41,7 +41,7 @@ class NewPause(Shape):
     reason: Annotated[str, Meta(description="For people; at most 500 characters.")] | None = None
 
 
-class PauseQuery(Shape):
+class PauseQuery(PageQuery):
     tenant: Annotated[str, Meta(max_length=63, description="For platform keys: whose pauses.")] | None = None
 
 
@@ -54,11 +54,6 @@ class PauseView(Shape):
     is_settling: Annotated[bool, Meta(description="What waits is still being put aside; nothing of it goes out.")]
     created_at: Moment
     created_by: str
-
-
-class Pauses(Shape):
-    items: list[PauseView]
-    next: None = None
 
 
 def pause_view(tenant_id: str, pause: Pause) -> PauseView:

@@ -14,7 +14,6 @@ from waypost.api.operation_shapes import (
     DeadLetterView,
     NewPause,
     PauseQuery,
-    Pauses,
     PauseView,
     QueueView,
     Redrive,
@@ -68,14 +67,16 @@ async def create_pause(call: Call[NewPause, NoQuery]) -> PauseView:
     Permission.OPERATIONS_READ,
     summary="List pauses",
     query=PauseQuery,
-    answer=Pauses,
+    answer=Listing[PauseView],
+    refusals={400: ["invalid_cursor"]},
     answer_example={"items": [PAUSE_EXAMPLE], "next": None},
 )
-async def list_pauses(call: Call[NoBody, PauseQuery]) -> Pauses:
-    """All that are in force, newest first."""
-    found = await call.app.operations.pauses.all(call.tx, call.scope, call.query.tenant)
-    whose = (call.scope.is_platform and call.query.tenant) or call.scope.tenant_id
-    return Pauses(items=[pause_view(whose, pause) for pause in found])
+async def list_pauses(call: Call[NoBody, PauseQuery]) -> Listing[PauseView]:
+    """Those in force, newest first."""
+    query = call.query
+    page = await call.app.operations.pauses.page(call.tx, call.scope, query.cursor, query.limit, tenant_id=query.tenant)
+    whose = (call.scope.is_platform and query.tenant) or call.scope.tenant_id
+    return Listing(items=[pause_view(whose, pause) for pause in page.items], next=page.next)
 
 
 @endpoint(

@@ -5,7 +5,17 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, field
 
 from waypost.api.endpoint import Call, Endpoint, Versioned, endpoint
-from waypost.api.shapes import CategoryWord, ChannelWord, Moment, NoBody, NoQuery, Shape, ShownCategory
+from waypost.api.shapes import (
+    CategoryWord,
+    ChannelWord,
+    Listing,
+    Moment,
+    NoBody,
+    NoQuery,
+    PageQuery,
+    Shape,
+    ShownCategory,
+)
 from waypost.kernel.tenancy import Permission
 from waypost.kernel.vocabulary import CATEGORIES, CHANNELS
 from waypost.preferences.model import Topic
@@ -40,13 +50,6 @@ class TopicView(Shape):
     version: int
     created_at: Moment
     updated_at: Moment
-
-
-class TopicsView(Shape):
-    """All of them: a tenant has at most 200."""
-
-    items: list[TopicView]
-    next: None = None
 
 
 _BODY: Final[dict[str, object]] = {"title": "Newsletter", "category": "marketing", "default": "opted_out"}
@@ -116,12 +119,15 @@ async def get_topic(call: Call[NoBody, NoQuery]) -> Versioned:
     "/v1/topics",
     Permission.TOPICS_READ,
     summary="List topics",
-    answer=TopicsView,
+    query=PageQuery,
+    answer=Listing[TopicView],
+    refusals={400: ["invalid_cursor"]},
     answer_example={"items": [_TOPIC], "next": None},
 )
-async def list_topics(call: Call[NoBody, NoQuery]) -> TopicsView:
-    """In the tenant's order."""
-    return TopicsView(items=[_topic(topic) for topic in await call.app.wishes.topics.all(call.tx, call.scope)])
+async def list_topics(call: Call[NoBody, PageQuery]) -> Listing[TopicView]:
+    """In the tenant's order: by `order`, then by key."""
+    page = await call.app.wishes.topics.page(call.tx, call.scope, call.query.cursor, call.query.limit)
+    return Listing(items=[_topic(topic) for topic in page.items], next=page.next)
 
 
 @endpoint(

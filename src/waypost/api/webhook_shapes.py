@@ -100,11 +100,6 @@ class ReplayView(Shape):
     deliveries: Annotated[int, Meta(description="How many it has brought about so far.")]
 
 
-class Replays(Shape):
-    items: list[ReplayView]
-    next: None = None
-
-
 ENDPOINT_EXAMPLE: Final = {
     "id": "whe_01KF0M7Q8Z6Y5X4W3V2T1S0R9Q",
     "url": "https://example.com/hooks",

@@ -15,7 +15,6 @@ from waypost.api.webhook_shapes import (
     DeliveryQuery,
     NewReplay,
     NewWebhookEndpoint,
-    Replays,
     ReplayView,
     SecretRotation,
     WebhookDeliveryView,
@@ -240,13 +239,17 @@ async def replay_webhooks(call: Call[NewReplay, NoQuery]) -> ReplayView:
     "/v1/webhook-endpoints/{id}/replays",
     Permission.WEBHOOKS_READ,
     summary="List replays of a webhook endpoint",
-    answer=Replays,
+    query=PageQuery,
+    answer=Listing[ReplayView],
+    refusals={400: ["invalid_cursor"]},
     answer_example={"items": [REPLAY_EXAMPLE], "next": None},
 )
-async def list_webhook_replays(call: Call[NoBody, NoQuery]) -> Replays:
-    """The last twenty, newest first, with how far they have come."""
-    found = await call.app.webhooks.deliveries.replays(call.tx, call.scope, call.id("whe"))
-    return Replays(items=[replay_view(replay) for replay in found])
+async def list_webhook_replays(call: Call[NoBody, PageQuery]) -> Listing[ReplayView]:
+    """Newest first, with how far they have come."""
+    page = await call.app.webhooks.deliveries.replays(
+        call.tx, call.scope, call.id("whe"), call.query.cursor, call.query.limit
+    )
+    return Listing(items=[replay_view(replay) for replay in page.items], next=page.next)
 
 
 ENDPOINTS: Final[tuple[Endpoint, ...]] = (

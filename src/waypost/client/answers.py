@@ -360,7 +360,3 @@ class WebhookReplay(msgspec.Struct, frozen=True, kw_only=True):
     deliveries: int
     since: datetime = msgspec.field(name="from")
     until: datetime = msgspec.field(name="to")
-
-
-class WebhookReplays(msgspec.Struct, frozen=True):
-    items: tuple[WebhookReplay, ...]

@@ -20,10 +20,6 @@ class Pause(msgspec.Struct, frozen=True, kw_only=True):
     created_by: str
 
 
-class _Pauses(msgspec.Struct, frozen=True, kw_only=True):
-    items: tuple[Pause, ...]
-
-
 class Lane(msgspec.Struct, frozen=True, kw_only=True):
     channel: str
     priority: str
@@ -95,10 +91,6 @@ class AlertTarget(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: datetime
 
 
-class _AlertTargets(msgspec.Struct, frozen=True, kw_only=True):
-    items: tuple[AlertTarget, ...]
-
-
 class NewAlertTarget(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     secret: str | None
@@ -117,8 +109,8 @@ class Pauses:
         return await self._transport.ask("POST", "/v1/pauses", Pause, body=body)
 
     async def list(self, *, tenant: str | None = None) -> Sequence[Pause]:
-        """Those in force; `tenant` is for platform keys."""
-        return (await self._transport.ask("GET", "/v1/pauses", _Pauses, query={"tenant": tenant})).items
+        """All in force, newest first; `tenant` is for platform keys."""
+        return await self._transport.whole("/v1/pauses", Pause, query={"tenant": tenant})
 
     async def resume(self, pause_id: str, *, tenant: str | None = None) -> None:
         await self._transport.raw("DELETE", f"/v1/pauses/{segment(pause_id)}", query={"tenant": tenant})
@@ -185,7 +177,8 @@ class Alerts:
         return await self._transport.ask("POST", "/v1/alert-targets", NewAlertTarget, body=body)
 
     async def targets(self) -> Sequence[AlertTarget]:
-        return (await self._transport.ask("GET", "/v1/alert-targets", _AlertTargets)).items
+        """All of them, newest first."""
+        return await self._transport.whole("/v1/alert-targets", AlertTarget)
 
     async def target(self, target_id: str) -> AlertTarget:
         return await self._transport.ask("GET", _target(target_id), AlertTarget)

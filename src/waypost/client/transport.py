@@ -21,6 +21,7 @@ Query = Mapping[str, str | int | None]
 _PATIENCE_SECONDS: Final = 10.0
 _FIRST_WAIT: Final = 0.1
 _LONGEST_WAIT: Final = 5.0
+_LARGEST_PAGE: Final = 100
 # 409 is worth another try only while a twin of this very request is still at work.
 _LATER: Final = frozenset({429, 502, 503, 504})
 
@@ -113,7 +114,7 @@ class Transport:
     async def pages(
         self, path: str, answer: type[T], *, query: Query | None = None, limit: int | None = None
     ) -> AsyncIterator[T]:
-        """Walks all pages of a list, newest first, asking for the next only when it is wanted."""
+        """Walks all pages of a list, in its order, asking for the next only when it is wanted."""
         cursor: str | None = None
         while True:
             page = await self.ask("GET", path, _Page, query={**(query or {}), "cursor": cursor, "limit": limit})
@@ -122,6 +123,10 @@ class Transport:
             cursor = page.next
             if cursor is None:
                 return
+
+    async def whole(self, path: str, answer: type[T], *, query: Query | None = None) -> tuple[T, ...]:
+        """All of a list that is short, in as few pages as can be."""
+        return tuple([one async for one in self.pages(path, answer, query=query, limit=_LARGEST_PAGE)])
 
 
 class _Page(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
-from waypost.client.answers import NewWebhookSecret, WebhookDelivery, WebhookEndpoint, WebhookReplay, WebhookReplays
+from waypost.client.answers import NewWebhookSecret, WebhookDelivery, WebhookEndpoint, WebhookReplay
 from waypost.client.transport import Transport, segment
 
 
@@ -62,8 +62,8 @@ class Webhooks:
         return await self._transport.ask("POST", _path(endpoint_id, "replay"), WebhookReplay, body=body)
 
     async def replays(self, endpoint_id: str) -> Sequence[WebhookReplay]:
-        """The last twenty, newest first."""
-        return (await self._transport.ask("GET", _path(endpoint_id, "replays"), WebhookReplays)).items
+        """All of them, newest first."""
+        return await self._transport.whole(_path(endpoint_id, "replays"), WebhookReplay)
 
 
 def _path(endpoint_id: str, part: str | None = None) -> str:

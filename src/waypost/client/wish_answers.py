@@ -20,10 +20,6 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     channels: Mapping[str, str] = {}
 
 
-class TopicList(msgspec.Struct, frozen=True):
-    items: tuple[Topic, ...]
-
-
 class QuietHours(msgspec.Struct, frozen=True, kw_only=True):
     start: str
     end: str

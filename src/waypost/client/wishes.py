@@ -13,7 +13,6 @@ from waypost.client.wish_answers import (
     Preferences,
     TenantSettings,
     Topic,
-    TopicList,
 )
 
 
@@ -29,7 +28,8 @@ class Topics:
         return await self._transport.ask("GET", f"/v1/topics/{segment(key)}", Topic)
 
     async def list(self) -> tuple[Topic, ...]:
-        return (await self._transport.ask("GET", "/v1/topics", TopicList)).items
+        """All of them, in the tenant's order."""
+        return await self._transport.whole("/v1/topics", Topic)
 
     async def delete(self, key: str) -> None:
         await self._transport.raw("DELETE", f"/v1/topics/{segment(key)}")

@@ -119,7 +119,7 @@ async def _show(visit: Visit, *, trouble: str = "") -> View:
     chosen = states.get(visit.asked("status") or "")
     deliveries = visit.app.webhooks.deliveries
     log = await deliveries.page(visit.tx, visit.scope, endpoint_id, visit.asked("cursor"), _PAGE, state=chosen)
-    replays = await deliveries.replays(visit.tx, visit.scope, endpoint_id)
+    replays = await deliveries.replays(visit.tx, visit.scope, endpoint_id, None, _REPLAYS_SHOWN)
     rows = [
         {
             "id": ids.show("whd", one.delivery.id),
@@ -139,7 +139,7 @@ async def _show(visit: Visit, *, trouble: str = "") -> View:
         "next": log.next,
         "states": list(states),
         "chosen": chosen.value if chosen else "",
-        "replays": replays[:_REPLAYS_SHOWN],
+        "replays": replays.items,
         "kept_days": deliveries.kept.days,
         "given": {"from": visit.given("from"), "to": visit.given("to")},
         "trouble": trouble,

@@ -9,6 +9,7 @@ from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Conflict, Forbidden, NotFound, refuse
 from waypost.kernel.ids import mint, read, show
 from waypost.kernel.jsontypes import JsonValue
+from waypost.kernel.paging import Page, decode_id_cursor, encode_id_cursor, page_of, read_limit
 from waypost.kernel.tenancy import PLATFORM, Permission, Scope
 from waypost.kernel.vocabulary import CATEGORIES, CHANNELS, Category, Channel
 from waypost.kernel.work import Transaction
@@ -17,6 +18,7 @@ from waypost.tenants.audit import OPERATOR, Audit
 MOST_PAUSES: Final = 1_000
 LONGEST_REASON: Final = 500
 MOVED_AT_ONCE: Final = 5_000
+_LISTING: Final = "pauses"
 _PREFIXES: Final = {PauseScope.ACCOUNT: "acc", PauseScope.BROADCAST: "dbt"}
 
 
@@ -32,6 +34,10 @@ class PauseStore(Protocol):
     async def find(self, tx: Transaction, tenant_id: str, pause_id: UUID) -> Pause | None: ...
 
     async def all(self, tx: Transaction, tenant_id: str) -> Sequence[Pause]:
+        """In force, newest first."""
+        ...
+
+    async def page(self, tx: Transaction, tenant_id: str, before: UUID | None, limit: int) -> Sequence[Pause]:
         """In force, newest first."""
         ...
 
@@ -79,9 +85,20 @@ class Pauses:
             await self._note(tx, scope, "created", tenant_id, pause)
         return kept
 
-    async def all(self, tx: Transaction, scope: Scope, tenant_id: str | None = None) -> Sequence[Pause]:
+    async def all(self, tx: Transaction, scope: Scope) -> Sequence[Pause]:
+        """In force, newest first; there are at most a thousand."""
         scope.demand(Permission.OPERATIONS_READ)
-        return await self._store.all(tx, tenant_id if scope.is_platform and tenant_id else tx.tenant_id)
+        return await self._store.all(tx, tx.tenant_id)
+
+    async def page(
+        self, tx: Transaction, scope: Scope, cursor: str | None, limit: int | None, *, tenant_id: str | None = None
+    ) -> Page[Pause]:
+        """In force, newest first. The platform may name whose."""
+        scope.demand(Permission.OPERATIONS_READ)
+        size, before = read_limit(limit), decode_id_cursor(_LISTING, cursor)
+        whose = tenant_id if scope.is_platform and tenant_id else tx.tenant_id
+        found = await self._store.page(tx, whose, before, size + 1)
+        return page_of(found, size, lambda last: encode_id_cursor(_LISTING, last.id))
 
     async def get(self, tx: Transaction, scope: Scope, pause_id: UUID) -> Pause:
         scope.demand(Permission.OPERATIONS_READ)

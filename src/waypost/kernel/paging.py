@@ -55,14 +55,14 @@ def decode_cursor(listing: str, cursor: str | None) -> str | None:
     if cursor is None:
         return None
     if len(cursor) > _LONGEST_CURSOR or not cursor.isascii():
-        raise _bad_cursor()
+        raise bad_cursor()
     try:
         padded = cursor.replace("-", "+").replace("_", "/") + "=" * (-len(cursor) % 4)
         version, named, position = base64.b64decode(padded, validate=True).decode().split("\n", 2)
     except (binascii.Error, ValueError) as broken:
-        raise _bad_cursor() from broken
+        raise bad_cursor() from broken
     if version != _VERSION or named != listing:
-        raise _bad_cursor()
+        raise bad_cursor()
     return position
 
 
@@ -77,10 +77,11 @@ def decode_id_cursor(listing: str, cursor: str | None) -> UUID | None:
     try:
         return UUID(hex=position)
     except ValueError as broken:
-        raise _bad_cursor() from broken
+        raise bad_cursor() from broken
 
 
-def _bad_cursor() -> MalformedRequest:
+def bad_cursor() -> MalformedRequest:
+    """For positions that only their own list can read."""
     message = "This is not a cursor of this list. Take it from `next` of the page before, or leave it out."
     return _refusal(MalformedRequest, "/cursor", "invalid_cursor", message)
 

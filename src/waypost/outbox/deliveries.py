@@ -1,6 +1,5 @@
 """The log of what an endpoint was told, and telling it again: one delivery, a test, or a stretch of time."""
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -26,7 +25,7 @@ from waypost.tenants.audit import Audit
 
 _LISTING: Final = "webhook-deliveries"
 _MOST_REPLAYS: Final = 5
-_REPLAYS_SHOWN: Final = 20
+_REPLAYS: Final = "webhook-replays"
 
 
 class Deliveries:
@@ -100,7 +99,7 @@ class Deliveries:
             raise refuse("/from", "out_of_range", "`from` must lie before `to`, and in the past.")
         if since < now - self.kept:
             raise refuse("/from", "out_of_range", f"Events are kept for {self.kept.days} days; start later.")
-        running = [one for one in await self._store.replays(tx, endpoint_id, _MOST_REPLAYS) if not one.done]
+        running = [one for one in await self._store.replays(tx, endpoint_id, None, _MOST_REPLAYS) if not one.done]
         if len(running) >= _MOST_REPLAYS:
             raise Conflict("Too many replays are under way; wait for one to end.", code="too_many_replays")
         replay = Replay(
@@ -111,11 +110,15 @@ class Deliveries:
         await self._audit.record(tx, scope, "webhook_endpoint.replayed", show("whe", endpoint_id), dict(detail))
         return replay
 
-    async def replays(self, tx: Transaction, scope: Scope, endpoint_id: UUID) -> Sequence[Replay]:
-        """The last ones, newest first, with how far they have come."""
+    async def replays(
+        self, tx: Transaction, scope: Scope, endpoint_id: UUID, cursor: str | None, limit: int | None
+    ) -> Page[Replay]:
+        """Newest first, with how far they have come."""
         scope.demand(Permission.WEBHOOKS_READ)
         await self._find(tx, endpoint_id)
-        return await self._store.replays(tx, endpoint_id, _REPLAYS_SHOWN)
+        size = read_limit(limit)
+        found = await self._store.replays(tx, endpoint_id, decode_id_cursor(_REPLAYS, cursor), size + 1)
+        return page_of(found, size, lambda last: encode_id_cursor(_REPLAYS, last.id))
 
     async def _find(self, tx: Transaction, endpoint_id: UUID, *, for_change: bool = False) -> StoredEndpoint:
         found = await self._endpoints.find(tx, endpoint_id, for_change=for_change)

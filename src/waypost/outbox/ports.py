@@ -165,7 +165,7 @@ class DeliveryStore(Protocol):
 
     async def add_replay(self, tx: Transaction, replay: Replay) -> None: ...
 
-    async def replays(self, tx: Transaction, endpoint_id: UUID, limit: int) -> Sequence[Replay]:
+    async def replays(self, tx: Transaction, endpoint_id: UUID, before: UUID | None, limit: int) -> Sequence[Replay]:
         """Newest first."""
         ...
 

@@ -1,10 +1,13 @@
 """Topics: the tenant's own labels, about which people choose."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import FieldError, NotFound, PreconditionFailed, Refused, refuse
+from waypost.kernel.paging import Page, bad_cursor, decode_cursor, encode_cursor, page_of, read_limit
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vocabulary import Category, Channel
 from waypost.kernel.work import Transaction
@@ -15,6 +18,8 @@ from waypost.tenants.audit import Audit
 
 LONGEST_TITLE = 200
 LONGEST_DESCRIPTION = 2_000
+_LISTING: Final = "topics"
+_ORDER: Final = re.compile(r"-?[0-9]{1,7}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +93,13 @@ class Topics:
         scope.demand(Permission.TOPICS_READ)
         return await self._store.all(tx)
 
+    async def page(self, tx: Transaction, scope: Scope, cursor: str | None, limit: int | None) -> Page[Topic]:
+        """In the tenant's order."""
+        scope.demand(Permission.TOPICS_READ)
+        size = read_limit(limit)
+        found = await self._store.page(tx, _read_place(decode_cursor(_LISTING, cursor)), size + 1)
+        return page_of(found, size, lambda last: encode_cursor(_LISTING, f"{last.position} {last.key}"))
+
     async def delete(self, tx: Transaction, scope: Scope, key: str) -> None:
         """What people have chosen about it stays: should it come back, an opt-out still holds."""
         scope.demand(Permission.TOPICS_WRITE)
@@ -99,6 +111,15 @@ class Topics:
     async def _watch(self, tx: Transaction) -> None:
         quiet = (await self._policies.policy(tx)).quiet_hours
         await self._policies.watch_everyone(tx, always=quiet is not None)
+
+
+def _read_place(position: str | None) -> tuple[int, str] | None:
+    if position is None:
+        return None
+    order, _, key = position.partition(" ")
+    if _ORDER.fullmatch(order) is None or not is_topic_key(key):
+        raise bad_cursor()
+    return int(order), key
 
 
 def _check(key: str, fields: TopicFields) -> None:

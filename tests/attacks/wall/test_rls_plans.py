@@ -73,6 +73,14 @@ insert into rate_counters (tenant_id, whose, channel, recipient_id, span, starts
   select t, 3, 0, id, 1, now(), 1 from seed where n % 4 = 0 or n % 1000 = 0;
 insert into marketing_marks (tenant_id, recipient_id, sent, last_at)
   select t, id, array[now()], now() from seed where n % 4 = 0 or n % 1000 = 0;
+insert into topics (tenant_id, key, title, category, opted_in, position, created_at, updated_at)
+  select t, 'k-' || n, 't', 1, true, 0, now(), now() from seed where n % 1000 = 0 or n % 1000 = 1;
+insert into pauses (tenant_id, id, scope, subject, reason, by_platform, created_at, created_by)
+  select t, id, 'account', md5(n::text), '', false, now(), 'k' from seed where n % 20 = 0;
+insert into alert_targets (tenant_id, id, kind, target, kinds, description, status, created_at, updated_at)
+  select t, id, 'email', 'x', '{{}}', '', 'enabled', now(), now() from seed where n % 20 = 0;
+insert into webhook_replays (tenant_id, id, endpoint_id, since, until)
+  select t, id, '00000000-0000-0000-0000-000000000007', now(), now() from seed where n % 20 = 0;
 drop table seed;
 reset session_replication_role;
 """
@@ -126,6 +134,10 @@ def statements(one: dict[str, Any], tenant: str) -> Iterator[tuple[str, str, lis
     yield "audit", "page_of_entries", [tenant, None, 21]
     yield "tenants", "page_of_keys", [tenant, None, 21]
     yield "mailbox", "page_of_letters", [tenant, None, 21]
+    yield "preferences", "page_of_topics", [tenant, -5, "", 21]
+    yield "pauses", "page_of_pauses", [tenant, LAST, 21]
+    yield "alerts", "page_of_targets", [tenant, LAST, 21]
+    yield "webhook_deliveries", "replays", [tenant, UUID(int=7), LAST, 21]
     yield "tracking", "of_notification", [tenant, one["id"], 500]
     yield "news_subjects", "link_targets", [tenant, ids, min(ids), max(ids)]
     event = [[uuid4()], ids[:1], [1], [NOW], [1], [0], [None], [None], [1]]

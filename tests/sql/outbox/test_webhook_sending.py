@@ -312,7 +312,7 @@ async def test_a_replay_tells_a_stretch_of_time_again_with_the_same_ids(hall: An
     assert len(again) == 10
     assert first < set(again)
     async with hall.api.begin("acme") as tx:
-        [replay] = await hall.deliveries.replays(tx, hall.scope(), made.endpoint.id)
+        [replay] = (await hall.deliveries.replays(tx, hall.scope(), made.endpoint.id, None, None)).items
     assert (replay.added, replay.done) == (10, True)
 
 

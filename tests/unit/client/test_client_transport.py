@@ -183,3 +183,23 @@ async def test_a_platform_key_names_its_tenant() -> None:
     async with client_of(answer, CountingClock()) as client:
         assert [one async for one in client.mailbox.list()] == []
     assert seen == ["acme", None]
+
+
+async def test_short_lists_are_walked_to_their_end() -> None:
+    pause = {"scope": "channel", "subject": "sms", "reason": "", "by_platform": False, "is_settling": False}
+    pause |= {"created_at": "2026-01-15T12:00:00Z", "created_by": "key_1"}
+    asked: list[dict[str, str]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(dict(request.url.params))
+        first = "cursor" not in request.url.params
+        names = ("pau_3", "pau_2") if first else ("pau_1",)
+        items = [{**pause, "id": name} for name in names]
+        return httpx.Response(200, json={"items": items, "next": "further" if first else None})
+
+    found = await client_of(answer, CountingClock()).pauses.list(tenant="acme")
+    assert [one.id for one in found] == ["pau_3", "pau_2", "pau_1"]
+    assert asked == [
+        {"tenant": "acme", "limit": "100"},
+        {"tenant": "acme", "limit": "100", "cursor": "further"},
+    ]

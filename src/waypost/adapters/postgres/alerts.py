@@ -99,6 +99,10 @@ class PgAlertTargets:
     async def all(self, tx: Transaction) -> Sequence[StoredTarget]:
         return [_target(row) for row in await connection_of(tx).fetch(_SQL["all_targets"], tx.tenant_id)]
 
+    async def page(self, tx: Transaction, before: UUID | None, limit: int) -> Sequence[StoredTarget]:
+        rows = await connection_of(tx).fetch(_SQL["page_of_targets"], tx.tenant_id, before or _AFTER_ALL, limit)
+        return [_target(row) for row in rows]
+
     async def change(self, tx: Transaction, target: StoredTarget) -> None:
         await connection_of(tx).execute(
             _SQL["change_target"],

@@ -67,6 +67,12 @@ from alert_targets where tenant_id = $1 and id = $2 for update
 select id, kind, target, secret, kinds, description, status, last_told_at, last_fault, version, created_at, updated_at
 from alert_targets where tenant_id = $1 order by id desc
 
+-- name: page_of_targets
+-- tenant: row
+-- Newest first, a page at a time.
+select id, kind, target, secret, kinds, description, status, last_told_at, last_fault, version, created_at, updated_at
+from alert_targets where tenant_id = $1 and id < $2 order by id desc limit $3
+
 -- name: change_target
 -- tenant: row
 -- What its owner may change.

@@ -19,6 +19,7 @@ from waypost.outbox.model import News, OutboxKind
 _SQL: Final = load("pauses")
 _WORK: Final = load("work")
 _FIRST: Final = UUID(int=0)
+_AFTER_ALL: Final = UUID(int=2**128 - 1)
 _AT_ONCE: Final = 5_000
 _STEPS_IN_A_ROW: Final = 4
 _EXISTS: Final = {PauseScope.BROADCAST: _SQL["has_batch"], PauseScope.ACCOUNT: _SQL["has_account"]}
@@ -67,6 +68,11 @@ class PgPauses:
     async def all(self, tx: Transaction, tenant_id: str) -> Sequence[Pause]:
         async with standing_in(tx, tenant_id) as connection:
             return [_pause(row) for row in await connection.fetch(_SQL["all_pauses"], tenant_id)]
+
+    async def page(self, tx: Transaction, tenant_id: str, before: UUID | None, limit: int) -> Sequence[Pause]:
+        async with standing_in(tx, tenant_id) as connection:
+            rows = await connection.fetch(_SQL["page_of_pauses"], tenant_id, before or _AFTER_ALL, limit)
+        return [_pause(row) for row in rows]
 
     async def resume(self, tx: Transaction, tenant_id: str, pause_id: UUID, scope: PauseScope, at_once: int) -> None:
         async with standing_in(tx, tenant_id) as connection:

@@ -34,6 +34,12 @@ where tenant_id = $1 and id = $2 and resumed_at is null
 select id, scope, subject, reason, by_platform, created_at, created_by, place is not null as is_settling from pauses
 where tenant_id = $1 and resumed_at is null order by id desc
 
+-- name: page_of_pauses
+-- tenant: row
+-- The same, a page at a time.
+select id, scope, subject, reason, by_platform, created_at, created_by, place is not null as is_settling from pauses
+where tenant_id = $1 and id < $2 and resumed_at is null order by id desc limit $3
+
 -- name: mark_lanes
 -- tenant: row
 -- The claim passes paused lanes over, and sees the others again (see pause_routines.sql).

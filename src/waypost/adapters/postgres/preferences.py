@@ -33,6 +33,7 @@ from waypost.preferences.model import (
 
 _SQL: Final = load("preferences")
 _EVERYONE: Final = UUID(int=0)
+_BEFORE_ALL: Final = (-(2**31), "")
 
 
 class PgTopics:
@@ -48,6 +49,11 @@ class PgTopics:
 
     async def all(self, tx: Transaction) -> Sequence[Topic]:
         return [_topic(row) for row in await connection_of(tx).fetch(_SQL["topics"], tx.tenant_id)]
+
+    async def page(self, tx: Transaction, after: tuple[int, str] | None, limit: int) -> Sequence[Topic]:
+        position, key = after or _BEFORE_ALL
+        rows = await connection_of(tx).fetch(_SQL["page_of_topics"], tx.tenant_id, position, key, limit)
+        return [_topic(row) for row in rows]
 
     async def put(self, tx: Transaction, topic: Topic) -> None:
         await connection_of(tx).execute(

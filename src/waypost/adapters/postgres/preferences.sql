@@ -16,6 +16,12 @@ from topics where tenant_id = $1 and key = $2 for update
 select key, title, description, category, opted_in, mandatory, position, channels, version, created_at, updated_at
 from topics where tenant_id = $1 order by position, key
 
+-- name: page_of_topics
+-- tenant: row
+-- The same in pages. They are so few that those of the tenant are read and sorted for each.
+select key, title, description, category, opted_in, mandatory, position, channels, version, created_at, updated_at
+from topics where tenant_id = $1 and (position, key) > ($2, $3) order by position, key limit $4
+
 -- name: put_topic
 -- tenant: row
 -- Made, or changed by whoever holds its lock; of two who make it at once, the second changes it.

@@ -168,8 +168,8 @@ class PgDeliveries:
             _SQL["add_replay"], tx.tenant_id, replay.id, replay.endpoint_id, replay.since, replay.until
         )
 
-    async def replays(self, tx: Transaction, endpoint_id: UUID, limit: int) -> Sequence[Replay]:
-        rows = await connection_of(tx).fetch(_SQL["replays"], tx.tenant_id, endpoint_id, limit)
+    async def replays(self, tx: Transaction, endpoint_id: UUID, before: UUID | None, limit: int) -> Sequence[Replay]:
+        rows = await connection_of(tx).fetch(_SQL["replays"], tx.tenant_id, endpoint_id, before or _AFTER_ALL, limit)
         return [_replay(row) for row in rows]
 
     async def open_replays(self, tx: Transaction, at_most: int) -> Sequence[str]:

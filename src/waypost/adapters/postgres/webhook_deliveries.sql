@@ -151,7 +151,7 @@ insert into webhook_replays (tenant_id, id, endpoint_id, since, until) values ($
 -- tenant: row
 -- An endpoint's replays, newest first.
 select id, endpoint_id, since, until, position, added, done from webhook_replays
-where tenant_id = $1 and endpoint_id = $2 order by id desc limit $3
+where tenant_id = $1 and endpoint_id = $2 and id < $3 order by id desc limit $4
 
 -- name: open_replays
 -- tenant: all names tenants only, through a definer function
