@@ -122,3 +122,21 @@ async def test_every_list_takes_a_limit_and_a_cursor(anonymous: Any) -> None:
             without.add(path)
     assert lists > 20
     assert without == SHORT_BY_NATURE
+
+
+@pytest.mark.parametrize(
+    ("path", "listing", "position"),
+    [
+        ("/v1/lists", "lists", "a\0"),
+        ("/v1/inboxes", "inboxes", "\0"),
+        ("/v1/recipients/ada/consents", "consents", "9" * 30),
+        ("/v1/recipients/ada/consents", "consents", "first"),
+        ("/v1/dead-letters", "dead-letters", f"0001-01-01T00:00:00+14:00/{'0' * 32}"),
+        ("/v1/dead-letters", "dead-letters", f"2026-01-01T00:00:00/{'0' * 32}"),
+        ("/v1/dead-letters", "dead-letters", "yesterday"),
+    ],
+)
+async def test_a_cursor_that_somebody_made_up_is_refused(acme: Any, path: str, listing: str, position: str) -> None:
+    await acme.ok("PUT", "/v1/recipients/ada", {"email": "ada@example.com"})
+    made_up = encode_cursor(listing, position)
+    assert await acme.refused("GET", f"{path}?cursor={made_up}") == (400, "invalid_cursor", ["/cursor"])

@@ -1,7 +1,7 @@
 """Looking at dead letters, and sending them again: under the same Message-ID, with their attempts counted on."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 from uuid import UUID
 
@@ -17,10 +17,10 @@ from waypost.delivery.dead_letter_model import (
 from waypost.jobs.model import Job, JobKind, JobState, Step
 from waypost.jobs.ports import JobStore
 from waypost.kernel.clock import Clock
-from waypost.kernel.errors import MalformedRequest, refuse
+from waypost.kernel.errors import refuse
 from waypost.kernel.ids import mint, show
 from waypost.kernel.jsontypes import JsonValue
-from waypost.kernel.paging import Page, decode_cursor, encode_cursor, page_of, read_limit
+from waypost.kernel.paging import Page, bad_cursor, decode_cursor, encode_cursor, page_of, read_limit
 from waypost.kernel.tenancy import Permission, Scope
 from waypost.kernel.vault import Keyring, place
 from waypost.kernel.work import Transaction
@@ -185,6 +185,9 @@ def _read_place(text: str | None) -> Place | None:
         return None
     try:
         moment, _, identity = text.partition("/")
-        return datetime.fromisoformat(moment), UUID(hex=identity)
-    except ValueError as broken:
-        raise MalformedRequest("This is not a cursor of this list.", code="invalid_cursor") from broken
+        at, notification_id = datetime.fromisoformat(moment), UUID(hex=identity)
+        if at.utcoffset() is None:
+            raise bad_cursor()
+        return at.astimezone(UTC), notification_id
+    except (ValueError, OverflowError) as broken:
+        raise bad_cursor() from broken

@@ -19,6 +19,7 @@ DEFAULT_LIMIT: Final = 20
 HIGHEST_LIMIT: Final = 100
 _VERSION: Final = "1"
 _LONGEST_CURSOR: Final = 1_000
+_MOST_DIGITS: Final = 9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +62,7 @@ def decode_cursor(listing: str, cursor: str | None) -> str | None:
         version, named, position = base64.b64decode(padded, validate=True).decode().split("\n", 2)
     except (binascii.Error, ValueError) as broken:
         raise bad_cursor() from broken
-    if version != _VERSION or named != listing:
+    if version != _VERSION or named != listing or "\0" in position:
         raise bad_cursor()
     return position
 
@@ -78,6 +79,15 @@ def decode_id_cursor(listing: str, cursor: str | None) -> UUID | None:
         return UUID(hex=position)
     except ValueError as broken:
         raise bad_cursor() from broken
+
+
+def decode_number_cursor(listing: str, cursor: str | None) -> int | None:
+    position = decode_cursor(listing, cursor)
+    if position is None:
+        return None
+    if not position.isascii() or not position.isdecimal() or len(position) > _MOST_DIGITS:
+        raise bad_cursor()
+    return int(position)
 
 
 def bad_cursor() -> MalformedRequest:

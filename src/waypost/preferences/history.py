@@ -6,7 +6,7 @@ from uuid import UUID
 
 from waypost.kernel.clock import Clock
 from waypost.kernel.ids import mint
-from waypost.kernel.paging import Page, decode_cursor, encode_cursor, page_of, read_limit
+from waypost.kernel.paging import Page, decode_number_cursor, encode_cursor, page_of, read_limit
 from waypost.kernel.vault import Keyring
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
@@ -34,8 +34,7 @@ class ConsentHistory:
 
     async def page(self, tx: Transaction, recipient_id: UUID, cursor: str | None, limit: int | None) -> Page[Consent]:
         """Newest first."""
-        size, position = read_limit(limit), decode_cursor(_LISTING, cursor)
-        before = int(position) if position is not None and position.isdecimal() else None
+        size, before = read_limit(limit), decode_number_cursor(_LISTING, cursor)
         found = await self._store.page(tx, recipient_id, before, size + 1)
         return page_of(found, size, lambda last: encode_cursor(_LISTING, str(last.n)))
 

@@ -8,7 +8,7 @@ from waypost.kernel.blobs import Blobs, digest_of
 from waypost.kernel.clock import Clock
 from waypost.kernel.errors import Conflict, FieldError, Refused, refuse
 from waypost.kernel.ids import mint
-from waypost.kernel.paging import Page, decode_cursor, encode_cursor, page_of, read_limit
+from waypost.kernel.paging import Page, decode_number_cursor, encode_cursor, page_of, read_limit
 from waypost.kernel.tenancy import PLATFORM, Permission, Scope
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
@@ -158,9 +158,7 @@ class Drafts:
         scope.demand(Permission.TEMPLATES_READ)
         template, size = await self._lookup.template(tx, key, channel), read_limit(limit)
         listing = f"versions:{template.id.hex}"
-        position = decode_cursor(listing, cursor)
-        before = int(position) if position is not None and position.isdecimal() and len(position) < 10 else None
-        found = await self._store.page(tx, template, before, size + 1)
+        found = await self._store.page(tx, template, decode_number_cursor(listing, cursor), size + 1)
         tenant_key = await self._lookup.key(tx, template.owner)
         page = page_of(found, size, lambda sealed: encode_cursor(listing, str(sealed.number)))
         return page.map(lambda sealed: sealing.open_version(tenant_key, sealed))
