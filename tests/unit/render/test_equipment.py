@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -18,7 +19,14 @@ Make = Callable[..., RenderJob]
 
 
 def children() -> list[psutil.Process]:
-    return [process for process in psutil.Process().children() if "waypost.adapters.render.child" in process.cmdline()]
+    return [process for process in psutil.Process().children() if _renders(process)]
+
+
+def _renders(process: psutil.Process) -> bool:
+    # Another test's child that has ended and is not buried yet has no command line.
+    with suppress(psutil.ZombieProcess, psutil.NoSuchProcess):
+        return "waypost.adapters.render.child" in process.cmdline()
+    return False
 
 
 def spoken(source: str, profile: Profile = Profile.JINJA, locale: str = "de-AT", **context: object) -> RenderJob:

@@ -70,7 +70,7 @@ async def test_a_child_leaves_when_its_parent_dies() -> None:
         sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}
     )
     output, _ = await parent.communicate()
-    gone, _ = psutil.wait_procs([psutil.Process(int(output))] if psutil.pid_exists(int(output)) else [], timeout=5)
+    gone, _ = psutil.wait_procs([psutil.Process(int(output))] if psutil.pid_exists(int(output)) else [], timeout=60)
     assert gone or not psutil.pid_exists(int(output))
 
 
