@@ -13,7 +13,7 @@ from waypost.client.wish_answers import Limits, MarketingCap, Rate
 
 # What an operator does once, by curl or in the console. The recipient's own routes belong to the client in the browser.
 NOT_YET_IN_THE_CLIENT: set[tuple[str, str]] = set()
-SUBJECTS = {"Yes", "s", "Drill", "Test: an alert of Waypost"}
+SUBJECTS = {"Yes", "s", "Hello Ada", "Drill", "Test: an alert of Waypost"}
 OPEN_TO_ALL = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json")}
 
 
@@ -305,6 +305,9 @@ async def _send_and_cancel(client: Client) -> None:
     assert (await client.notifications.request(again.request_id)).notifications == stopped.notifications
     assert len([note async for note in client.notifications.list(status="cancelled")]) == 2
     with pytest.raises(ApiError, match="/variables/city"):
+    [copy] = (await client.notifications.resend(one.id)).notifications
+    assert (await client.notifications.get(copy.id)).resend_of == one.id
+    assert (await client.notifications.timeline(one.id))[-1].detail == {"resent_as": copy.id}
         await client.notifications.send(Message(to="user-7", template="welcome", variables={}))
 
 

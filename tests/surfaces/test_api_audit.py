@@ -24,6 +24,7 @@ NOT_ADMINISTRATIVE = {
     "redrive_event",
     "cancel_notification",
     "cancel_request",
+    "resend_notification",
     "cancel_timer",
     "report_seen",
     "issue_token",

@@ -195,7 +195,11 @@ async def test_a_live_tenant_sends_only_from_what_it_has_proved(platform: Any, z
     await shop.ok("POST", "/v1/notifications", {**MESSAGE, "from": "The Shop <hello@waypost.example>"})
 
     proved = await verified(shop, zone, "example.com")
-    await shop.ok("POST", "/v1/notifications", {**MESSAGE, "from": "Shop <hello@Example.com>"})
+    [sent] = (await shop.ok("POST", "/v1/notifications", {**MESSAGE, "from": "Shop <hello@Example.com>"}))[
+        "notifications"
+    ]
+    await shop.ok("POST", f"/v1/notifications/{sent['id']}/cancel")
+    await shop.ok("POST", f"/v1/notifications/{sent['id']}/resend")
     assert await shop.refused("POST", "/v1/notifications", {**MESSAGE, "from": "hello@sub.example.com"}) == (
         422, "domain_not_verified", ["/from"],
     )  # fmt: skip
@@ -204,6 +208,8 @@ async def test_a_live_tenant_sends_only_from_what_it_has_proved(platform: Any, z
     assert [item.get("error", {}).get("code") for item in bulk["items"]] == [None, "domain_not_verified", None]
 
     await shop.ok("DELETE", f"/v1/domains/{proved['id']}")
+    again = f"/v1/notifications/{sent['id']}/resend"
+    assert await shop.refused("POST", again) == (409, "domain_not_verified", [])
     assert await shop.refused("POST", "/v1/notifications", {**MESSAGE, "from": "hello@example.com"}) == (
         422, "domain_not_verified", ["/from"],
     )  # fmt: skip

@@ -56,7 +56,7 @@ async def test_what_the_other_side_said_stands_in_the_timeline(acme: Any, app: A
         "select r.id, r.data_key from recipients r join notifications n on n.recipient_id = r.id where n.id = $1", found
     )
     async with app.work.begin("acme") as tx:
-        tenant_key = await app.notifications.read._keyring.of(tx)
+        tenant_key = await app.notifications.read._opener._keyring.of(tx)
     key = tenant_key.unwrap(row["data_key"], place("data_key", "acme", row["id"]))
     reply = key.seal(b"550 5.7.1 jane@example.com is blocked", place("reply", "acme", found))
     await admin.execute(
@@ -263,6 +263,7 @@ async def test_nobody_sees_another_tenant_s_messages(acme: Any, globex: Any) -> 
         ("GET", f"{PATH}/{made['id']}/timeline"),
         ("GET", f"{PATH}/{made['id']}/content"),
         ("POST", f"{PATH}/{made['id']}/cancel"),
+        ("POST", f"{PATH}/{made['id']}/resend"),
         ("GET", f"/v1/requests/{sent['request_id']}"),
         ("POST", f"/v1/requests/{sent['request_id']}/cancel"),
     ]:

@@ -113,6 +113,7 @@ def test_every_change_besides_a_send_is_audited() -> None:
         "cancel_timer",
         "cancel_notification",
         "cancel_request",
+        "resend_notification",
         "preview_version",
         "preview_unsaved",
         "lint_version",

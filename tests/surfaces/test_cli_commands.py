@@ -135,6 +135,15 @@ def test_send_and_wait_ends_with_the_fate_of_the_message(stub: Stub, run) -> Non
     assert "render_failed" in failed.stdout
 
 
+def test_resend_names_one_message_and_prints_the_new_one(stub: Stub, run) -> None:
+    stub.answers["POST", "/v1/notifications/ntf_0/resend"] = (202, ACCEPTED)
+    done = run("resend", "ntf_0", "--idempotency-key", "k1", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [one["id"] for one in json.loads(done.stdout)] == ["ntf_1"]
+    [(_, _, headers, _)] = stub.asked
+    assert headers["Idempotency-Key"] == "k1"
+
+
 def test_a_refusal_is_one_line_with_the_kind_s_exit_code(stub: Stub, run) -> None:
     problem = {
         "status": 422,

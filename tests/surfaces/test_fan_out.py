@@ -36,7 +36,7 @@ async def opened(desk: Desk, notification_id: Any) -> Any:
     """Its inputs, as every reader gets them."""
     read = desk.app.notifications.read
     async with desk.app.work.begin("acme") as tx:
-        return await read._open(tx, await read._find(tx, SCOPE, notification_id))
+        return await read._opener.payload(tx, await read._find(tx, SCOPE, notification_id))
 
 
 async def by_themselves(tx: Any, scope: Any, command: Any, people: Any, kinds: Any) -> None:
@@ -233,7 +233,7 @@ async def test_another_tenant_s_shared_inputs_are_not_read(desk: Desk, acme: Any
     batch = await desk.make()
     await desk.expansion.work_off()
     row = next(row for row in await rows_of(desk, batch) if is_shared(row["payload"]))
-    inputs = desk.app.notifications.read._inputs
+    inputs = desk.app.notifications.read._opener._inputs
     async with desk.app.work.begin("acme") as tx:
         assert len(await inputs.of(tx, [row["payload"]])) == 1
     await acme.make_tenant("globex")

@@ -182,6 +182,7 @@ class NotificationView(Shape):
 class NotificationDetailView(NotificationView):
     to: Annotated[str, Meta(description="Masked; null once the recipient has been erased.")] | None
     metadata: JsonMap
+    resend_of: Annotated[str, Meta(description="Which notification was sent again by this one.")] | None
 
 
 class RequestView(Shape):
@@ -370,6 +371,7 @@ def show_detail(detail: Detail) -> NotificationDetailView:
         **{name: getattr(shown, name) for name in NotificationView.__struct_fields__},
         to=detail.to,
         metadata=dict(detail.metadata),
+        resend_of=None if detail.resend_of is None else ids.show("ntf", detail.resend_of),
     )
 
 

@@ -45,7 +45,11 @@ _NOTIFICATION: Final = {
     "expires_at": "2026-01-16T12:00:00Z",
     "created_at": "2026-01-15T12:00:00Z",
 }
-_DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order": 1001}}
+_DETAIL: Final = _NOTIFICATION | {"to": "j***@example.com", "metadata": {"order": 1001}, "resend_of": None}
+_ACCEPTED: Final = {
+    "request_id": _REQUEST_ID,
+    "notifications": [{"id": _ID, "recipient_id": "user-42", "channel": "email", "status": "queued"}],
+}
 _SUBMITS: Final = Submits(command=command_of, show=show_accepted)
 
 
@@ -92,10 +96,7 @@ _SUBMITS: Final = Submits(command=command_of, show=show_accepted)
         "content": {"subject": "Hello {{ first_name }}", "html": "<p>Welcome, {{ first_name }}</p>"},
         "category": "transactional",
     },
-    answer_example={
-        "request_id": _REQUEST_ID,
-        "notifications": [{"id": _ID, "recipient_id": "user-42", "channel": "email", "status": "queued"}],
-    },
+    answer_example=_ACCEPTED,
 )
 async def send_notification(call: Call[NewNotification, NoQuery]) -> AcceptedView:
     """Stored before it is answered, sent right after. One bad member of `to` refuses the whole call and is named by
@@ -196,6 +197,34 @@ async def cancel_notification(call: Call[NoBody, NoQuery]) -> NotificationView:
 
 
 @endpoint(
+    "POST",
+    "/v1/notifications/{id}/resend",
+    Permission.NOTIFICATIONS_SEND,
+    summary="Send a notification again",
+    answer=AcceptedView,
+    status=202,
+    refusals={
+        403: ["tenant_onboarding"],
+        409: [
+            "attachment_missing",
+            "domain_not_verified",
+            "erased",
+            "header_reserved",
+            "not_ended",
+            "secrets_gone",
+            *CONTENT_CODES,
+        ],
+    },
+    answer_example=_ACCEPTED,
+)
+async def resend_notification(call: Call[NoBody, NoQuery]) -> AcceptedView:
+    """A new notification, of one that has ended: to the same person, at the address they have now, with the same
+    content and data. It passes the gate like any other, so it may come back as `suppressed`, with the reason."""
+    resend = call.app.notifications.resend
+    return show_accepted(await resend(call.tx, call.scope, call.id("ntf"), key=call.idempotency_key))
+
+
+@endpoint(
     "GET",
     "/v1/requests/{id}",
     Permission.NOTIFICATIONS_READ,
@@ -234,6 +263,7 @@ ENDPOINTS: Final[tuple[Endpoint, ...]] = (
     get_timeline,
     get_content,
     cancel_notification,
+    resend_notification,
     get_request,
     cancel_request,
 )

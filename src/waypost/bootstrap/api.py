@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 from waypost.adapters.objects.folder import ObjectFolder
 from waypost.adapters.postgres.activity import PgActivity
 from waypost.adapters.postgres.audit import PgAuditStore
-from waypost.adapters.postgres.blobs import PgForgetFiles
+from waypost.adapters.postgres.blobs import PgBlobs, PgForgetFiles
 from waypost.adapters.postgres.delivery import PgDelivery
 from waypost.adapters.postgres.forget_timers import PgForgetTimers
 from waypost.adapters.postgres.idempotency import PgIdempotencyStore
@@ -50,12 +50,15 @@ from waypost.bootstrap.tracking import join_visits, tracking_log
 from waypost.bootstrap.webhooks import webhooks_of
 from waypost.delivery.limit_desk import LimitDesk
 from waypost.kernel.attachments import FileLimits
+from waypost.kernel.blobs import Blobs
 from waypost.mailbox.read import Mailbox
 from waypost.notifications.activity import ActivityReader
 from waypost.notifications.bulk import SubmitBulk
 from waypost.notifications.cancel import Cancel
 from waypost.notifications.desk import Notifications
+from waypost.notifications.opening import Opener
 from waypost.notifications.read import Reader
+from waypost.notifications.resend import Resend
 from waypost.notifications.together import Together
 from waypost.settings import Settings
 from waypost.submission.accept import AcceptMail
@@ -104,15 +107,15 @@ async def open_app(
         versions = Versions(store=PgVersionStore(), renderer=renderer, keyring=keyring, clock=clock)
         notifications = PgNotifications()
         delivery = PgDelivery(clock=clock, ring=bell.ring)
+        opener = Opener(keyring=keyring, inputs=inputs_of(keyring, clock))
         reader = Reader(
             store=notifications,
             delivery=delivery,
-            keyring=keyring,
+            opener=opener,
             versions=versions,
             renderer=renderer,
             identity=identity_of(settings),
             tracking=tracking_log(keyring),
-            inputs=inputs_of(keyring, clock),
         )
         visits, recorder = join_visits(work=work, tenants=tenants, keyring=keyring, registry=registry, clock=clock)
         stack.push_async_callback(recorder.close)
@@ -207,6 +210,16 @@ async def open_app(
                 bulk=SubmitBulk(submit=submit, store=notifications, idempotency=idempotency, clock=clock),
                 read=reader,
                 cancel=Cancel(store=notifications, delivery=delivery, reader=reader),
+                resend=Resend(
+                    submit=traced,
+                    store=notifications,
+                    delivery=delivery,
+                    opener=opener,
+                    versions=versions,
+                    blobs=Blobs(PgBlobs()),
+                    keyring=keyring,
+                    clock=clock,
+                ),
                 activity=ActivityReader(store=PgActivity(), clock=clock),
             ),
             domains=join_domains(settings, keyring=keyring, audit=audit, book=book, clock=clock),

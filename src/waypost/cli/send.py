@@ -1,4 +1,4 @@
-"""`waypost send`: one message from the shell."""
+"""`waypost send` and `waypost resend`: one message from the shell."""
 
 import sys
 from datetime import datetime
@@ -13,11 +13,14 @@ from waypost.settings import Settings
 
 if TYPE_CHECKING:
     from waypost.client import Client
-    from waypost.client.answers import Json, Notification
+    from waypost.client.answers import Accepted, Json, Notification
 
 PENDING: Final = frozenset({"scheduled", "queued", "dispatching"})
 _ARRIVED: Final = frozenset({"dispatched", "delivered"})
 _NOT_SENT: Final = 1
+_Key = Annotated[str | None, typer.Option("--idempotency-key", help="Repeating it sends nothing twice.")]
+_Wait = Annotated[float | None, typer.Option(help="Wait up to so many seconds for the end of each.")]
+_Json = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
 
 
 @settable("client")
@@ -35,13 +38,12 @@ def send(
     sender: Annotated[str | None, typer.Option("--from", help="The sender.")] = None,
     reply_to: Annotated[str | None, typer.Option(help="Where answers go.")] = None,
     send_at: Annotated[datetime | None, typer.Option(help="When to send, local time.")] = None,
-    key: Annotated[str | None, typer.Option("--idempotency-key", help="Repeating it sends nothing twice.")] = None,
-    wait: Annotated[float | None, typer.Option(help="Wait up to so many seconds for the end of each.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON for programs.")] = False,
+    key: _Key = None,
+    wait: _Wait = None,
+    as_json: _Json = False,
 ) -> None:
     """Send a message and say what became of it."""
     from waypost.cli.connection import with_client
-    from waypost.cli.show import Output
     from waypost.client import Message
 
     content = {
@@ -60,19 +62,44 @@ def send(
         reply_to=reply_to,
         send_at=send_at.astimezone() if send_at else None,
     )
-    output = Output(as_json=as_json)
 
     async def run(client: "Client") -> None:
         accepted = await client.notifications.send(message, idempotency_key=key)
-        if wait is None:
-            output.many(accepted.notifications, ("id", "recipient_id", "channel", "status", "reason"), empty="")
-            return
-        ends = await _await_ends(client, [one.id for one in accepted.notifications], wait)
-        output.many(ends, ("id", "recipient_id", "channel", "status", "reason", "attempts"), empty="")
-        if any(one.status not in _ARRIVED for one in ends):
-            raise typer.Exit(_NOT_SENT)
+        await _tell(client, accepted, wait, as_json=as_json)
 
     with_client(settings, run)
+
+
+@settable("client")
+def resend(
+    settings: Settings,
+    *,
+    notification: Annotated[str, typer.Argument(help="The id of a notification that has ended: ntf_…")],
+    key: _Key = None,
+    wait: _Wait = None,
+    as_json: _Json = False,
+) -> None:
+    """Send a notification again, as a new one with the same content, and say what became of it."""
+    from waypost.cli.connection import with_client
+
+    async def run(client: "Client") -> None:
+        accepted = await client.notifications.resend(notification, idempotency_key=key)
+        await _tell(client, accepted, wait, as_json=as_json)
+
+    with_client(settings, run)
+
+
+async def _tell(client: "Client", accepted: "Accepted", wait: float | None, *, as_json: bool) -> None:
+    from waypost.cli.show import Output
+
+    output = Output(as_json=as_json)
+    if wait is None:
+        output.many(accepted.notifications, ("id", "recipient_id", "channel", "status", "reason"), empty="")
+        return
+    ends = await _await_ends(client, [one.id for one in accepted.notifications], wait)
+    output.many(ends, ("id", "recipient_id", "channel", "status", "reason", "attempts"), empty="")
+    if any(one.status not in _ARRIVED for one in ends):
+        raise typer.Exit(_NOT_SENT)
 
 
 async def _await_ends(client: "Client", ids: list[str], seconds: float) -> list["Notification"]:

@@ -67,6 +67,8 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     to: str | None = None
     metadata: JsonObject = {}
+    resend_of: str | None = None
+    """Which one was sent again by this."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

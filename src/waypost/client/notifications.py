@@ -99,6 +99,11 @@ class Notifications:
     async def cancel(self, notification_id: str) -> Notification:
         return await self._transport.ask("POST", _path(notification_id, "/cancel"), Notification)
 
+    async def resend(self, notification_id: str, *, idempotency_key: str | None = None) -> Accepted:
+        """The same once more, as a new notification, of one that has ended."""
+        path = _path(notification_id, "/resend")
+        return await self._transport.ask("POST", path, Accepted, idempotency_key=idempotency_key)
+
     def list(
         self,
         *,

@@ -6,7 +6,7 @@ from typing import Final
 from waypost.console import preview
 from waypost.console.visit import Document, Page, Redirect, Shown, Unchanged, View, Visit, page
 from waypost.console.words import STANDS, step_of
-from waypost.delivery.model import State
+from waypost.delivery.model import ENDS, State
 from waypost.kernel import ids
 from waypost.kernel.errors import NotFound, Refused
 from waypost.kernel.tenancy import Permission
@@ -41,6 +41,7 @@ async def message(visit: Visit) -> Shown:
     content, trouble = await _content(visit)
     tabs = [tab for tab in _TABS if content is None or content.html is not None or tab not in ("html", "source")]
     asked = visit.asked("tab")
+    may_send = Permission.NOTIFICATIONS_SEND in visit.scope.permissions
     shows = {
         "message": detail.summary,
         "id": ids.show("ntf", detail.summary.id),
@@ -48,8 +49,10 @@ async def message(visit: Visit) -> Shown:
         "metadata": {name: str(value) for name, value in detail.metadata.items()},
         "stands": STANDS[detail.summary.status],
         "is_live": detail.summary.status in _LIVE,
-        "may_cancel": detail.summary.status in _CANCELLABLE
-        and Permission.NOTIFICATIONS_SEND in visit.scope.permissions,
+        "may_cancel": may_send and detail.summary.status in _CANCELLABLE,
+        "may_resend": may_send and detail.summary.status in ENDS and detail.to is not None,
+        "resend_once": ids.show("once", ids.mint(visit.app.clock)),
+        "resend_of": detail.resend_of,
         "steps": [step_of(step) for step in await read.timeline(visit.tx, visit.scope, found)],
         "attempts": await read.attempts(visit.tx, visit.scope, found),
         "content": content,
@@ -74,7 +77,23 @@ async def cancel_message(visit: Visit) -> Shown:
     return Redirect(to=f"/messages/{visit.path['id']}")
 
 
-PAGES: Final[tuple[Page, ...]] = (messages, message_rows, message, message_preview, cancel_message)
+@page("POST", "/messages/{id}/resend", Permission.NOTIFICATIONS_SEND)
+async def resend_message(visit: Visit) -> Shown:
+    """What one showing of the page asks for twice is sent once."""
+    once = ids.read("once", visit.asked("once") or "")
+    key = None if once is None else f"console:{once}"
+    accepted = await visit.app.notifications.resend(visit.tx, visit.scope, visit.id("ntf"), key=key)
+    return Redirect(to=f"/messages/{ids.show('ntf', accepted.notifications[0].id)}")
+
+
+PAGES: Final[tuple[Page, ...]] = (
+    messages,
+    message_rows,
+    message,
+    message_preview,
+    cancel_message,
+    resend_message,
+)
 
 
 async def _content(visit: Visit) -> tuple[ShownContent | None, str]:

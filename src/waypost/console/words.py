@@ -104,10 +104,11 @@ _STEPS: Final = {
     "deferred": ("Put off", "held"),
     "expired": ("Expired", "calm"),
     "opened": ("Opened", "good"),
+    "resent": ("Sent again as", "calm"),
     "suppressed": ("Held back", "held"),
     "withheld": ("Held back", "held"),
 }
-_TOLD_APART: Final = frozenset({"attempt", "channel", "link"})
+_TOLD_APART: Final = frozenset({"attempt", "channel", "link", "resend_of", "resent_as"})
 _CLIENTS: Final = {
     "browser": "a person's browser or mail program",
     "prefetch": "a program that loads ahead",
@@ -125,6 +126,8 @@ class Step:
     tone: str
     reason: str | None
     facts: Mapping[str, str]
+    message: str | None = None
+    """The id of another message that it is about."""
 
 
 def tone_of_state(state: State) -> str:
@@ -141,12 +144,16 @@ def reason(word: str | None) -> str:
 
 def step_of(step: TimelineStep) -> Step:
     title, tone = _STEPS.get(step.event, (spaced(step.event).capitalize(), "calm"))
+    other = step.detail.get("resend_of") or step.detail.get("resent_as")
+    if "resend_of" in step.detail:
+        title = "Accepted, to send again"
     return Step(
         at=step.at,
         title=title.format(attempt=step.detail.get("attempt", ""), link=step.detail.get("link", "")).strip(),
         tone=tone,
         reason=reason(step.reason) or None,
         facts={_name(name): _fact(name, value) for name, value in step.detail.items() if name not in _TOLD_APART},
+        message=None if other is None else str(other),
     )
 
 

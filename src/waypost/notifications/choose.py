@@ -8,6 +8,7 @@ from waypost.kernel.errors import Refused, refuse
 from waypost.kernel.jsontypes import JsonObject
 from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
+from waypost.notifications.again import SendAgain
 from waypost.notifications.drafts import Chosen, Leg
 from waypost.notifications.intent import Intent, going
 from waypost.notifications.model import SubmitCommand
@@ -32,6 +33,9 @@ class ContentChooser:
         looked up once."""
         desk = _Desk(tx, self._versions, self._topics)
         for intent in intents:
+            if isinstance(intent.command, SendAgain):
+                intent.legs = (_same_leg(intent.command, now),)
+                continue
             if (known := desk.leg_like(intent.command)) is not None:
                 intent.legs = (known,)
                 continue
@@ -111,6 +115,12 @@ class ContentChooser:
             message = f"This topic belongs to {topic.category.word}, the template to {template.category.word}."
             raise refuse("/topic", "topic_mismatch", message)
         return command.topic
+
+
+def _same_leg(command: SendAgain, now: datetime) -> Leg:
+    chosen = command.chosen
+    timing = choose_timing(command, chosen.category, now)
+    return Leg(channel=command.channels[0], chosen=chosen, timing=timing, priority=command.priority)
 
 
 class _Desk:

@@ -8,6 +8,7 @@ from waypost.notifications.cancel import Cancel
 from waypost.notifications.fan_out import FanOut
 from waypost.notifications.ports import SubmitCall
 from waypost.notifications.read import Reader
+from waypost.notifications.resend import Resend
 from waypost.notifications.together import Together
 
 
@@ -20,4 +21,5 @@ class Notifications:
     bulk: SubmitBulk
     read: Reader
     cancel: Cancel
+    resend: Resend
     activity: ActivityReader

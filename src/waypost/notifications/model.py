@@ -19,6 +19,10 @@ from waypost.recipients.model import Target
 from waypost.templates.model import Content, InlineSource
 
 KEPT_A_MONTH: Final = timedelta(days=30)
+RESENT: Final = "resent"
+"""In the timeline of a notification that was sent again: with the id of the new one."""
+RESEND_OF: Final = "resend_of"
+"""In the timeline of the new one: with the id of the old one."""
 
 
 class Routing(StrEnum):
@@ -176,6 +180,8 @@ class Detail:
     to: str | None
     """Masked; None once the recipient has been erased."""
     metadata: Mapping[str, JsonValue]
+    resend_of: UUID | None
+    """Which one was sent again by this."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -30,6 +30,7 @@ class StoredNotification:
     address_id: UUID | None
     channel: Channel
     category: Category
+    topic: str | None
     priority: Priority
     version_id: UUID
     template_key: str | None
@@ -37,7 +38,8 @@ class StoredNotification:
     send_at: datetime
     expires_at: datetime
     payload: bytes
-    has_secrets: bool
+    secrets: bytes | None
+    """Sealed; None once it has been sent."""
     data_key: bytes | None
 
 
@@ -47,7 +49,7 @@ class TimelineNote:
     retention: Retention
     id: UUID
     event: str
-    reason: str
+    reason: str | None
     detail: Mapping[str, object]
 
 
@@ -178,6 +180,10 @@ class NotificationStore(Protocol):
     async def add_notes(self, tx: Transaction, at: datetime, notes: Sequence[TimelineNote]) -> None: ...
 
     async def request(self, tx: Transaction, request_id: UUID) -> Sequence[UUID] | None: ...
+
+    async def resend_of(self, tx: Transaction, notification_id: UUID) -> UUID | None:
+        """Which notification was sent again by this one."""
+        ...
 
     async def by_ids(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, StoredNotification]: ...
 

@@ -13,18 +13,18 @@ from waypost.kernel.ids import moment_of
 from waypost.kernel.jsontypes import JsonValue
 from waypost.kernel.paging import Page, decode_id_cursor, encode_id_cursor, read_limit
 from waypost.kernel.tenancy import Permission, Scope
-from waypost.kernel.vault import DataKey, Keyring, SealBroken, place
+from waypost.kernel.vault import DataKey, SealBroken, place
 from waypost.kernel.work import Transaction
-from waypost.notifications.inputs import InputsBook, open_payload
 from waypost.notifications.model import (
+    RESEND_OF,
     Detail,
     Filter,
-    Payload,
     ShownAttempt,
     ShownContent,
     Summary,
     TimelineStep,
 )
+from waypost.notifications.opening import Opener
 from waypost.notifications.ports import NotificationStore, StoredNotification
 from waypost.notifications.sender import SenderIdentity
 from waypost.templates.context import spoken
@@ -43,21 +43,19 @@ class Reader:
         *,
         store: NotificationStore,
         delivery: DeliveryStore,
-        keyring: Keyring,
+        opener: Opener,
         versions: Versions,
         renderer: Renderer,
         identity: SenderIdentity,
         tracking: TrackingLog,
-        inputs: InputsBook,
     ) -> None:
         self._store = store
         self._delivery = delivery
-        self._keyring = keyring
+        self._opener = opener
         self._versions = versions
         self._renderer = renderer
         self._identity = identity
         self._tracking = tracking
-        self._inputs = inputs
 
     async def page(
         self, tx: Transaction, scope: Scope, wanted: Filter, cursor: str | None, limit: int | None
@@ -87,19 +85,24 @@ class Reader:
     async def detail(self, tx: Transaction, scope: Scope, notification_id: UUID) -> Detail:
         stored = await self._find(tx, scope, notification_id)
         states = await self._delivery.states(tx, [notification_id])
-        payload = await self._open(tx, stored)
+        payload = await self._opener.payload(tx, stored)
         return Detail(
             summary=_summary(stored, states[notification_id]),
             to=mask(stored.channel, payload.address) if payload and payload.address else None,
             metadata=payload.metadata if payload else {},
+            resend_of=await self._store.resend_of(tx, notification_id),
         )
 
     async def timeline(self, tx: Transaction, scope: Scope, notification_id: UUID) -> list[TimelineStep]:
         stored = await self._find(tx, scope, notification_id)
-        steps = [TimelineStep(at=moment_of(stored.id), event="accepted", detail={"channel": stored.channel.word})]
+        began: dict[str, JsonValue] = {"channel": stored.channel.word}
+        steps = [TimelineStep(at=moment_of(stored.id), event="accepted", detail=began)]
         said = {one.n: one.reply for one in await self.attempts(tx, scope, notification_id)}
         for entry in await self._delivery.timeline(tx, notification_id):
             detail, number = dict(entry.detail), entry.detail.get("attempt")
+            if entry.event == RESEND_OF:
+                began |= detail
+                continue
             if isinstance(number, int) and entry.event != "attempt_started" and (reply := said.get(number)) is not None:
                 detail["reply"] = reply
             steps.append(TimelineStep(at=entry.at, event=entry.event, reason=entry.reason, detail=detail))
@@ -109,7 +112,7 @@ class Reader:
     async def attempts(self, tx: Transaction, scope: Scope, notification_id: UUID) -> list[ShownAttempt]:
         """Oldest first."""
         stored = await self._find(tx, scope, notification_id)
-        key = await self._data_key(tx, stored)
+        key = await self._opener.data_key(tx, stored)
         return [
             _attempt(attempt, key, tx.tenant_id, stored) for attempt in await self._delivery.attempts(tx, stored.id)
         ]
@@ -117,7 +120,7 @@ class Reader:
     async def content(self, tx: Transaction, scope: Scope, notification_id: UUID) -> ShownContent:
         """Rendered anew from the frozen inputs: the same function that sends, fed the same things."""
         stored = await self._find(tx, scope, notification_id)
-        payload = await self._open(tx, stored)
+        payload = await self._opener.payload(tx, stored)
         if payload is None:
             raise NotFound("The recipient has been erased, and the content with them.", code="erased")
         frozen = stored.version_id, stored.locale
@@ -153,24 +156,6 @@ class Reader:
         if found is None:
             raise NotFound("There is no such notification.")
         return found
-
-    async def _open(self, tx: Transaction, stored: StoredNotification) -> Payload | None:
-        key = await self._data_key(tx, stored)
-        if key is None:
-            return None
-        try:
-            return open_payload(key, tx.tenant_id, stored, await self._inputs.of(tx, [stored.payload]))
-        except SealBroken:
-            return None
-
-    async def _data_key(self, tx: Transaction, stored: StoredNotification) -> DataKey | None:
-        if stored.data_key is None:
-            return None
-        tenant_key = await self._keyring.of(tx)
-        try:
-            return tenant_key.unwrap(stored.data_key, place("data_key", tx.tenant_id, stored.recipient_id))
-        except SealBroken:
-            return None
 
 
 def _reading(seen: Noticed) -> TimelineStep:

@@ -51,6 +51,28 @@ async def test_a_message_is_listed_shown_and_cancelled(open_browser: Open, acme:
     assert "It was cancelled before it went out." in (await browser.get(f"/messages/{sent}")).text
 
 
+async def test_a_message_that_has_ended_is_sent_again(open_browser: Open, acme: Any, send: Any) -> None:
+    sent = await send(acme, **LATER)
+    browser = await open_browser(acme.key)
+    assert "/resend" not in (await browser.get(f"/messages/{sent}")).text
+    await browser.submit(f"/messages/{sent}/cancel")
+    [again] = re.findall(rf'"(/messages/{sent}/resend[^"]*)"', unescape((await browser.get(f"/messages/{sent}")).text))
+    first, second = await browser.submit(again), await browser.submit(again)
+    copy = first.headers["location"]
+    assert copy.startswith("/messages/ntf_")
+    # Whoever clicks twice has meant it once.
+    assert second.headers["location"] == copy != f"/messages/{sent}"
+    shown, before = (await browser.get(copy)).text, (await browser.get(f"/messages/{sent}")).text
+    assert f'href="/messages/{sent}"' in shown
+    assert "Accepted, to send again" in shown
+    assert f'href="{copy}"' in before
+    assert "Sent again as" in before
+    waits = await browser.submit(f"{copy}/resend")
+    assert waits.status_code == 409
+    reader = await open_browser((await acme.with_scopes("acme", "notifications:read")).key)
+    assert "/resend" not in (await reader.get(f"/messages/{sent}")).text
+
+
 @pytest.mark.parametrize(
     ("query", "found"),
     [

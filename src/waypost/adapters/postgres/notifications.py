@@ -12,6 +12,7 @@ from waypost.adapters.postgres.queries import load
 from waypost.adapters.postgres.work import connection_of
 from waypost.delivery.model import State
 from waypost.kernel.ids import first_id_at
+from waypost.kernel.ids import read as read_id
 from waypost.kernel.vocabulary import Category, Channel, Priority, Retention, retention_of
 from waypost.kernel.work import Transaction
 from waypost.notifications.model import Filter
@@ -84,6 +85,10 @@ class PgNotifications:
         row = await connection_of(tx).fetchrow(_SQL["request"], tx.tenant_id, request_id)
         return None if row is None else row["notification_ids"]
 
+    async def resend_of(self, tx: Transaction, notification_id: UUID) -> UUID | None:
+        shown = await connection_of(tx).fetchval(_SQL["resend_of"], tx.tenant_id, notification_id)
+        return None if shown is None else read_id("ntf", shown)
+
     async def by_ids(self, tx: Transaction, ids: Sequence[UUID]) -> Mapping[UUID, StoredNotification]:
         rows = await connection_of(tx).fetch(_SQL["by_ids"], tx.tenant_id, list(ids))
         return {row["id"]: _stored(row) for row in rows}
@@ -136,6 +141,7 @@ def _stored(row: Record) -> StoredNotification:
         address_id=row["address_id"],
         channel=Channel(row["channel"]),
         category=Category(row["category"]),
+        topic=row["topic"],
         priority=Priority(row["priority"]),
         version_id=row["version_id"],
         template_key=row["template_key"],
@@ -143,6 +149,6 @@ def _stored(row: Record) -> StoredNotification:
         send_at=row["send_at"],
         expires_at=row["expires_at"],
         payload=row["payload"],
-        has_secrets=row["has_secrets"],
+        secrets=row["secrets"],
         data_key=row["data_key"],
     )

@@ -23,11 +23,17 @@ from unnest($3::uuid[], $4::smallint[], $5::uuid[], $6::text[], $7::text[], $8::
 -- A request by its id; the id alone finds the partition.
 select id, key_id, notification_ids from requests where tenant_id = $1 and id = $2;
 
+-- name: resend_of
+-- tenant: row
+-- What a notification is a copy of, as its own timeline tells; the id alone finds the partition.
+select t.detail ->> 'resend_of' from timeline t
+where t.tenant_id = $1 and t.notification_id = $2 and t.event = 'resend_of' limit 1;
+
 -- name: by_ids
 -- tenant: row
 -- Notifications with the words people know them by: the recipient's own id and the template's key.
-select n.id, n.retention, n.request_id, n.recipient_id, n.address_id, n.channel, n.category, n.priority, n.version_id, n.locale,
-       n.send_at, n.expires_at, n.payload, n.secrets is not null as has_secrets,
+select n.id, n.retention, n.request_id, n.recipient_id, n.address_id, n.channel, n.category, n.topic, n.priority, n.version_id, n.locale,
+       n.send_at, n.expires_at, n.payload, n.secrets,
        coalesce(u.external_id, r.external_id) as external_id, r.data_key, t.key as template_key
 from notifications n
 join recipients r on r.tenant_id = n.tenant_id and r.id = n.recipient_id
