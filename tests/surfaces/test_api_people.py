@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -68,6 +69,24 @@ async def test_tags(acme: Any) -> None:
             ["/tags/1"],
         )
     assert (await acme.refused("PUT", "/v1/recipients/u1", {"tags": [str(n) for n in range(101)]}))[1] == "too_many"
+
+
+async def test_a_tag_is_removed_whatever_it_holds(acme: Any) -> None:
+    for tag in ("team/a", "a//b", "/", "ä/ö/", "a/tags/b", "100%2F", "100%2F/%", "a b/c?d#e", "%2f"):
+        await acme.ok("PUT", "/v1/recipients/ada", {"tags": [tag, "vip"]})
+        left = await acme.ok("DELETE", f"/v1/recipients/ada/tags/{quote(tag, safe='')}")
+        assert left == {"tags": ["vip"]}, tag
+        assert (await acme.ok("GET", "/v1/recipients/ada"))["tags"] == ["vip"]
+
+
+async def test_a_slash_within_a_segment_divides_nothing(acme: Any) -> None:
+    await acme.ok("PUT", "/v1/recipients/ada", {"tags": ["vip"]})
+    assert (await acme("DELETE", "/v1/recipients/ada%2Ftags/vip")).status_code == 404
+    assert (await acme("DELETE", "/v1/recipients/ada/tags/vip/beta")).status_code == 404
+    assert (await acme("GET", "/v1/recipients/ada%2Ftags")).status_code == 404
+    assert (await acme("GET", "/v1/recipients/%FF%2Fada")).status_code == 404
+    assert await acme.refused("PUT", "/v1/recipients/ada%2Fb", {"tags": []}) == (422, "invalid_id", ["/id"])
+    assert (await acme.ok("GET", "/v1/recipients/ada"))["tags"] == ["vip"]
 
 
 async def test_search(acme: Any, globex: Any) -> None:
