@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
 
 from prometheus_client import CollectorRegistry
 
@@ -71,6 +72,9 @@ from waypost.tenants.keys import ApiKeys
 from waypost.tenants.platform import verify_master_key
 from waypost.tenants.sessions import Sessions
 
+_RENDER_LINGERS_SECONDS: Final = 30.0
+"""Most calls bring content that needs no child (decision 0024): it is not kept waiting for the others."""
+
 
 @asynccontextmanager
 async def open_app(
@@ -94,7 +98,7 @@ async def open_app(
         stack.push_async_callback(bell.close)
         inbox_bell = inbox_bell_of(settings, dsn, clock)
         stack.push_async_callback(inbox_bell.close)
-        renderer = RenderPool(clock=clock)
+        renderer = RenderPool(clock=clock, linger_seconds=_RENDER_LINGERS_SECONDS)
         stack.push_async_callback(renderer.close)
         await renderer.warm()
         work, vault = PgWork(pool), LocalVault(master)

@@ -46,6 +46,21 @@ async def test_parts_are_rendered_and_text_is_derived(pool: RenderPool, job: Mak
     ]
 
 
+async def test_a_child_that_nobody_wants_leaves_and_comes_back(job: Make, clock: VirtualClock) -> None:
+    pool, stays = RenderPool(clock=clock, linger_seconds=0.01), RenderPool(clock=clock)
+    await stays.warm()
+    (other,) = children()
+    for _ in range(2):
+        (answer,) = await pool.render([job("<p>{% for one in names %}{{ one }}{% endfor %}</p>", names=["Jane"])])
+        assert isinstance(answer, RenderedParts)
+        assert answer.html == "<p>Jane</p>"
+        async with asyncio.timeout(60):
+            while children() != {other}:  # noqa: ASYNC110 — a process takes its time to end
+                await asyncio.sleep(0.01)
+    await pool.close()
+    await stays.close()
+
+
 async def test_a_message_is_composed(pool: RenderPool, job: Make) -> None:
     (raw,) = await pool.compose([job("<p>Hé {{ name }}</p>", subject="Für {{ name }}", name="Jane")])
     assert isinstance(raw, bytes)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from waypost.adapters.render.equipment import Equipment
@@ -16,26 +16,25 @@ _MOST_WAITING: Final = 512
 
 
 class Lane:
-    """`keep_idle` false: children leave when nobody has wanted them for a moment (`linger_seconds`)."""
+    """Children leave when nobody has wanted them for `linger_seconds`, or twice as long at most. None: they stay."""
 
     def __init__(
         self,
         limits: RenderLimits,
         *,
         size: int,
-        keep_idle: bool,
         most_waiting_of_one: int,
         equipment: frozenset[Equipment] = frozenset(),
-        linger_seconds: float = 0.0,
+        linger_seconds: float | None,
     ) -> None:
         self._limits = limits
         self._equipment = equipment
         self._linger_seconds = linger_seconds
-        self._keep_idle = keep_idle
         self._most_waiting_of_one = most_waiting_of_one
         self._places = asyncio.Semaphore(size)
         self._waiting: Counter[str] = Counter()
         self._idle: list[RenderProcess] = []
+        self._dismissal: asyncio.TimerHandle | None = None
         self._errands: set[asyncio.Task[Any]] = set()
         self._closed = False
 
@@ -55,6 +54,8 @@ class Lane:
         self._closed = True
         if self._errands:
             await asyncio.wait(self._errands)
+        if self._dismissal is not None:
+            self._dismissal.cancel()
         while self._idle:
             await self._idle.pop().close()
 
@@ -74,12 +75,11 @@ class Lane:
     async def _hold(self, work: Callable[[RenderProcess], Awaitable[_T]]) -> _T:
         try:
             child, result = await self._work_equipped(work)
-            if child.worn or self._closed or not (self._keep_idle or self._waiting or self._linger_seconds):
+            if child.worn or self._closed or (self._linger_seconds == 0 and not self._waiting):
                 await child.close()
             else:
                 self._idle.append(child)
-                if not self._keep_idle:
-                    self._dismiss_later(child)
+                self._dismiss_later()
             return result
         finally:
             self._places.release()
@@ -107,16 +107,22 @@ class Lane:
             await child.close()
         return await RenderProcess.start(self._limits, self._equipment)
 
-    def _dismiss_later(self, child: RenderProcess) -> None:
-        asyncio.get_running_loop().call_later(self._linger_seconds, self._dismiss, child, child.answers)
+    def _dismiss_later(self) -> None:
+        if self._dismissal is None and self._linger_seconds is not None:
+            answers = {child: child.answers for child in self._idle}
+            later = asyncio.get_running_loop().call_later
+            self._dismissal = later(self._linger_seconds, self._dismiss, answers)
 
-    def _dismiss(self, child: RenderProcess, answers: int) -> None:
-        """Nobody has asked the child anything since."""
-        if child in self._idle and child.answers == answers:
+    def _dismiss(self, answers: Mapping[RenderProcess, int]) -> None:
+        """Whoever has not been asked anything since may leave."""
+        self._dismissal = None
+        for child in [one for one in self._idle if answers.get(one) == one.answers]:
             self._idle.remove(child)
             errand = asyncio.create_task(child.close())
             self._errands.add(errand)
             errand.add_done_callback(self._forget)
+        if self._idle:
+            self._dismiss_later()
 
     def _forget(self, errand: asyncio.Task[Any]) -> None:
         self._errands.discard(errand)

@@ -57,20 +57,28 @@ _mail_decoder: Final = msgspec.msgpack.Decoder(wire.MailReply)
 
 
 class RenderPool:
-    def __init__(self, *, clock: Clock, size: int = 1, limits: RenderLimits | None = None) -> None:
+    """`linger_seconds`: how long a child of the main lane waits for work before it leaves. None: as long as we live."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        size: int = 1,
+        limits: RenderLimits | None = None,
+        linger_seconds: float | None = None,
+    ) -> None:
         self._limits = limits or RenderLimits()
-        self._main = Lane(self._limits, size=size, keep_idle=True, most_waiting_of_one=_MOST_WAITING)
+        self._main = Lane(self._limits, size=size, most_waiting_of_one=_MOST_WAITING, linger_seconds=linger_seconds)
         self._quarantine = Lane(
             self._limits,
             size=1,
-            keep_idle=False,
             most_waiting_of_one=_MOST_WAITING_IN_QUARANTINE,
             equipment=_FOR_SCHEMAS,
+            linger_seconds=0,
         )
         self._press = Lane(
             self._limits,
             size=1,
-            keep_idle=False,
             most_waiting_of_one=_MOST_WAITING_IN_QUARANTINE,
             equipment=_FOR_CONTENT,
             linger_seconds=_PRESS_LINGERS_SECONDS,
@@ -78,7 +86,6 @@ class RenderPool:
         self._letters = Lane(
             self._limits,
             size=1,
-            keep_idle=False,
             most_waiting_of_one=_MOST_WAITING,
             equipment=_FOR_MAIL,
             linger_seconds=_MAIL_LINGERS_SECONDS,
