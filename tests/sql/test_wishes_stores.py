@@ -49,6 +49,7 @@ class House:
         self.everywhere = Everywhere(store=PgPlatformSuppressions(), keyring=self.keyring)
         self.desk = SuppressionDesk(
             suppressions=Suppressions(store=PgSuppressions(), clock=CLOCK),
+            topics=PgTopics(),
             everywhere=self.everywhere,
             keyring=self.keyring,
             audit=audit,

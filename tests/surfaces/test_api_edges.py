@@ -73,6 +73,29 @@ async def test_a_post_with_nulls_is_one_without_these_fields(acme: Any) -> None:
     assert (message["body"], message["actions"], message["data"]) == ("", [], {})
 
 
+async def test_an_opt_out_names_a_topic_that_is_there(acme: Any) -> None:
+    path, address = "/v1/suppressions", "ada@example.com"
+    for topic in ("nwes", "", "No topic's key"):
+        refused = await acme("POST", path, {"address": address, "reason": "opt_out", "topic": topic})
+        assert (refused.status_code, refused.json()["code"]) == (422, "unknown_topic")
+        [fault] = refused.json()["errors"]
+        assert (fault["pointer"], "PUT /v1/topics/{key}" in fault["message"]) == ("/topic", True)
+    assert (await acme.ok("GET", path))["items"] == []
+    await acme.ok("PUT", "/v1/topics/news", {"title": "News", "category": "marketing", "default": "opted_in"})
+    made = await acme.ok("POST", path, {"address": address, "reason": "opt_out", "topic": "news"})
+    assert made["topic"] == "news"
+    everything = await acme.ok("POST", path, {"address": address, "reason": "opt_out"})
+    assert everything["topic"] is None
+
+    table = "address,reason,topic\na@example.com,opt_out,news\nb@example.com,opt_out,nwes\nc@example.com,opt_out,\n"
+    taken = await acme.ok("POST", f"{path}/import", {"csv": table})
+    assert (taken["taken"], taken["refused"]) == (2, 1)
+    assert [(one["row"], one["code"]) for one in taken["faults"]] == [(2, "unknown_topic")]
+
+    await acme("DELETE", "/v1/topics/news")
+    assert {one["topic"] for one in (await acme.ok("GET", path))["items"]} == {"news", None}
+
+
 async def test_messages_of_a_deleted_topic_can_still_be_listed(acme: Any) -> None:
     ada = await _reader(acme)
     await acme.ok("PUT", "/v1/topics/news", {"title": "News", "category": "marketing", "default": "opted_in"})

@@ -18,7 +18,10 @@ class NewSuppression(Shape):
     channel: ChannelWord = "email"
     reason: SuppressionReason = SuppressionReason.MANUAL
     expires_at: Annotated[Moment, Meta(description="Null: until it is released.")] | None = None
-    topic: Annotated[str, Meta(max_length=64, description="Of an opt-out; null for all marketing.")] | None = None
+    topic: (
+        Annotated[str, Meta(max_length=64, description="Of an opt-out: one of your topics; null for all marketing.")]
+        | None
+    ) = None
     notes: Annotated[str, Meta(max_length=1000)] | None = None
 
 
@@ -91,7 +94,7 @@ _SUPPRESSION: Final = {
     answer=SuppressionView,
     status=201,
     audited=True,
-    refusals={422: ["in_the_past", "invalid_address", "not_an_opt_out"]},
+    refusals={422: ["in_the_past", "invalid_address", "not_an_opt_out", "unknown_topic"]},
     body_example={"channel": "email", "address": "noreply@example.com", "reason": "manual"},
     answer_example=_SUPPRESSION,
 )

@@ -59,6 +59,7 @@ def join_preferences(*, keyring: Keyring, audit: Audit, clock: Clock) -> Stores:
 def join_suppressions(*, keyring: Keyring, audit: Audit, clock: Clock) -> SuppressionDesk:
     return SuppressionDesk(
         suppressions=Suppressions(store=PgSuppressions(), clock=clock),
+        topics=PgTopics(),
         everywhere=everywhere_of(keyring),
         keyring=keyring,
         audit=audit,

@@ -16,12 +16,16 @@ from waypost.kernel.vocabulary import Channel
 from waypost.kernel.work import Transaction
 from waypost.suppression.everywhere import Everywhere, hash_word
 from waypost.suppression.model import NewSuppression, Releaser, Suppression, SuppressionFilter, SuppressionReason
+from waypost.suppression.ports import TopicBook
 from waypost.suppression.rules import ENDS_BY_ITSELF
 from waypost.suppression.suppress import Suppressions
 from waypost.tenants.audit import Audit
 
 LONGEST_NOTES: Final = 1_000
 _SOURCE: Final = "api"
+_NO_TOPIC: Final = (
+    "There is no topic of this key. Make it first, by PUT /v1/topics/{key}, or leave it out for all marketing."
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,8 +63,17 @@ ANY: Final = Wanted()
 class SuppressionDesk:
     """A platform key that names no tenant suppresses for all of them."""
 
-    def __init__(self, *, suppressions: Suppressions, everywhere: Everywhere, keyring: Keyring, audit: Audit) -> None:
+    def __init__(
+        self,
+        *,
+        suppressions: Suppressions,
+        topics: TopicBook,
+        everywhere: Everywhere,
+        keyring: Keyring,
+        audit: Audit,
+    ) -> None:
         self._suppressions = suppressions
+        self._topics = topics
         self._everywhere = everywhere
         self._keyring = keyring
         self._audit = audit
@@ -77,6 +90,8 @@ class SuppressionDesk:
         """Without a word in the audit log: for those who write one about many."""
         scope.demand(Permission.SUPPRESSIONS_WRITE)
         _check(order, is_platform=scope.is_platform)
+        if order.topic is not None and await self._topics.find(tx, order.topic) is None:
+            raise refuse("/topic", "unknown_topic", _NO_TOPIC)
         read = read_address(order.channel, order.address, "/address")
         if scope.is_platform:
             await self._everywhere.hold(tx)

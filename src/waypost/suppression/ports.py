@@ -18,6 +18,12 @@ from waypost.suppression.model import (
 )
 
 
+class TopicBook(Protocol):
+    async def find(self, tx: Transaction, key: str) -> object | None:
+        """None where the tenant has no such topic."""
+        ...
+
+
 class SuppressionStore(Protocol):
     async def release_opt_out(
         self, tx: Transaction, channel: Channel, hashes: Sequence[str], topic: str, by: str
