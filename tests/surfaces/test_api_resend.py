@@ -6,7 +6,6 @@ from typing import Any
 
 import asyncpg
 import msgspec
-import pytest
 from tests.batch_desk import SCOPE, Desk, desk
 
 from waypost.bootstrap import App
@@ -115,15 +114,14 @@ async def test_it_says_what_it_said_whatever_has_changed_since(acme: Any, admin:
     assert (shown["template"], shown["to"], content["to"]) == ("order", "n***@example.com", "n***@example.com")
 
 
-async def test_whoever_was_meant_by_an_address_alone_gets_it_there(acme: Any, admin: asyncpg.Connection) -> None:
+async def test_it_goes_to_whom_was_meant(acme: Any, admin: asyncpg.Connection) -> None:
+    # By an address alone.
     sent = await send(acme, to={"email": "bare@example.com", "attributes": {"first_name": "B"}})
     await went_out(admin, sent)
     copy = await resend(acme, sent)
     assert copy["recipient_id"].startswith("rcp_")
     assert (await acme.ok("GET", f"{PATH}/{copy['id']}"))["to"] == "b***@example.com"
-
-
-async def test_whoever_was_merged_gets_it_as_whom_they_became(acme: Any, admin: asyncpg.Connection) -> None:
+    # As someone who has become another since.
     sent = await send(acme)
     await went_out(admin, sent)
     await acme.ok("PUT", "/v1/recipients/joan", {"email": "joan@example.com"})
@@ -144,11 +142,6 @@ async def test_who_may_not_be_written_to_is_not_written_to(acme: Any, admin: asy
     [found] = (await acme.ok("GET", "/v1/suppressions"))["items"]
     await acme("DELETE", f"/v1/suppressions/{found['id']}")
     assert (await resend(acme, copy["id"]))["status"] == "queued"
-
-
-async def test_nobody_is_at_an_address_that_is_gone(acme: Any, admin: asyncpg.Connection) -> None:
-    sent = await send(acme)
-    await went_out(admin, sent)
     await acme.ok("PATCH", "/v1/recipients/user-42", {"email": None})
     assert (await resend(acme, sent))["reason"] == "no_address"
 
@@ -181,13 +174,15 @@ async def test_what_may_still_go_out_is_not_sent_again(acme: Any, admin: asyncpg
     assert await admin.fetchval("select count(*) from notifications") == 3
 
 
-@pytest.mark.parametrize("state", [one for one in State if one >= State.FAILED])
-async def test_every_end_can_be_sent_again(acme: Any, admin: asyncpg.Connection, state: State) -> None:
-    sent = await send(acme)
-    await admin.execute("delete from queue")
-    await admin.execute("update notifications set status = $1, reason = 'other'", int(state))
-    assert (await acme.ok("GET", f"{PATH}/{sent}"))["status"] == state.word
-    assert (await resend(acme, sent))["status"] == "queued"
+async def test_every_end_can_be_sent_again(acme: Any, admin: asyncpg.Connection) -> None:
+    for state in (one for one in State if one >= State.FAILED):
+        sent = await send(acme)
+        await admin.execute("delete from queue")
+        await admin.execute(
+            "update notifications set status = $1, reason = 'other' where id = $2", int(state), ids.read("ntf", sent)
+        )
+        assert (await acme.ok("GET", f"{PATH}/{sent}"))["status"] == state.word
+        assert (await resend(acme, sent))["status"] == "queued", state
 
 
 async def test_it_has_as_long_as_the_first_one_had(acme: Any, admin: asyncpg.Connection) -> None:
@@ -201,7 +196,7 @@ async def test_it_has_as_long_as_the_first_one_had(acme: Any, admin: asyncpg.Con
     )
     shown = await acme.ok("GET", f"{PATH}/{(await resend(acme, sent))['id']}")
     lifetime = datetime.fromisoformat(shown["expires_at"]) - datetime.fromisoformat(shown["send_at"])
-    assert timedelta(minutes=9) < lifetime <= timedelta(minutes=10)
+    assert timedelta(minutes=8) < lifetime < timedelta(minutes=11)
     assert datetime.fromisoformat(shown["expires_at"]) > datetime.now(UTC) + timedelta(minutes=4)
 
 
@@ -239,13 +234,11 @@ async def _with_code(acme: Any) -> str:
     return await send(acme, content=None, template="code", variables={"code": "s3cr3t"})
 
 
-async def test_one_time_secrets_are_not_sent_twice(acme: Any, admin: asyncpg.Connection) -> None:
+async def test_one_time_secrets_are_not_sent_twice(acme: Any, app: App, admin: asyncpg.Connection) -> None:
     sent = await _with_code(acme)
     await went_out(admin, sent)
     assert await refused(acme, sent) == (409, "secrets_gone")
-
-
-async def test_neither_are_secrets_that_no_schema_names(acme: Any, app: App, admin: asyncpg.Connection) -> None:
+    # Nor are those that no schema names.
     command = SubmitCommand(
         to=(Target(id="user-9", fields=RecipientFields(email="nine@example.com")),),
         content=Content(subject="Confirm", text="Follow {{ url }}"),

@@ -104,7 +104,7 @@ _STEPS: Final = {
     "deferred": ("Put off", "held"),
     "expired": ("Expired", "calm"),
     "opened": ("Opened", "good"),
-    "resent": ("Sent again as", "calm"),
+    "resent": ("Resent as", "calm"),
     "suppressed": ("Held back", "held"),
     "withheld": ("Held back", "held"),
 }
@@ -146,7 +146,7 @@ def step_of(step: TimelineStep) -> Step:
     title, tone = _STEPS.get(step.event, (spaced(step.event).capitalize(), "calm"))
     other = step.detail.get("resend_of") or step.detail.get("resent_as")
     if "resend_of" in step.detail:
-        title = "Accepted, to send again"
+        title = "Accepted as a resend of"
     return Step(
         at=step.at,
         title=title.format(attempt=step.detail.get("attempt", ""), link=step.detail.get("link", "")).strip(),

@@ -64,9 +64,9 @@ async def test_a_message_that_has_ended_is_sent_again(open_browser: Open, acme: 
     assert second.headers["location"] == copy != f"/messages/{sent}"
     shown, before = (await browser.get(copy)).text, (await browser.get(f"/messages/{sent}")).text
     assert f'href="/messages/{sent}"' in shown
-    assert "Accepted, to send again" in shown
+    assert "Accepted as a resend of" in shown
     assert f'href="{copy}"' in before
-    assert "Sent again as" in before
+    assert "Resent as" in before
     waits = await browser.submit(f"{copy}/resend")
     assert waits.status_code == 409
     reader = await open_browser((await acme.with_scopes("acme", "notifications:read")).key)

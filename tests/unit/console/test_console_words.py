@@ -39,6 +39,14 @@ def test_every_outcome_is_a_sentence(kind: OutcomeKind) -> None:
     assert step.facts == {"code": "250"}
 
 
+def test_a_resend_points_at_the_other_message() -> None:
+    resent = words.step_of(TimelineStep(at=NOON, event="resent", detail={"resent_as": "ntf_2"}))
+    assert (resent.title, resent.message, resent.facts) == ("Resent as", "ntf_2", {})
+    copy = words.step_of(TimelineStep(at=NOON, event="accepted", detail={"channel": "email", "resend_of": "ntf_1"}))
+    assert (copy.title, copy.message, copy.facts) == ("Accepted as a resend of", "ntf_1", {})
+    assert words.step_of(TimelineStep(at=NOON, event="accepted", detail={"channel": "email"})).message is None
+
+
 def test_an_unknown_event_is_still_shown() -> None:
     step = words.step_of(TimelineStep(at=NOON, event="moved_house", reason="new_reason", detail={"x" * 5: "y" * 500}))
     assert (step.title, step.reason) == ("Moved house", "new reason")
