@@ -50,7 +50,7 @@ async def message(visit: Visit) -> Shown:
         "stands": STANDS[detail.summary.status],
         "is_live": detail.summary.status in _LIVE,
         "may_cancel": may_send and detail.summary.status in _CANCELLABLE,
-        "may_resend": may_send and detail.summary.status in ENDS and detail.to is not None,
+        "may_resend": may_send and detail.summary.status in ENDS and content is not None,
         "resend_once": ids.show("once", ids.mint(visit.app.clock)),
         "resend_of": detail.resend_of,
         "steps": [step_of(step) for step in await read.timeline(visit.tx, visit.scope, found)],

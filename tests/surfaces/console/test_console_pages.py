@@ -54,7 +54,7 @@ async def test_a_message_is_listed_shown_and_cancelled(open_browser: Open, acme:
 async def test_a_message_that_has_ended_is_sent_again(open_browser: Open, acme: Any, send: Any) -> None:
     sent = await send(acme, **LATER)
     browser = await open_browser(acme.key)
-    assert "/resend" not in (await browser.get(f"/messages/{sent}")).text
+    assert "Resend this message" not in (await browser.get(f"/messages/{sent}")).text
     await browser.submit(f"/messages/{sent}/cancel")
     [again] = re.findall(rf'"(/messages/{sent}/resend[^"]*)"', unescape((await browser.get(f"/messages/{sent}")).text))
     first, second = await browser.submit(again), await browser.submit(again)
@@ -69,8 +69,12 @@ async def test_a_message_that_has_ended_is_sent_again(open_browser: Open, acme: 
     assert "Resent as" in before
     waits = await browser.submit(f"{copy}/resend")
     assert waits.status_code == 409
+    nowhere = await send(acme, to={"id": "nobody"}, content={"subject": "s", "text": "t"})
+    assert "Resend this message" in (await browser.get(f"/messages/{nowhere}")).text
+    await acme.ok("DELETE", "/v1/recipients/nobody")
+    assert "Resend this message" not in (await browser.get(f"/messages/{nowhere}")).text
     reader = await open_browser((await acme.with_scopes("acme", "notifications:read")).key)
-    assert "/resend" not in (await reader.get(f"/messages/{sent}")).text
+    assert "Resend this message" not in (await reader.get(f"/messages/{sent}")).text
 
 
 @pytest.mark.parametrize(
