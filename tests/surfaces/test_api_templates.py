@@ -326,6 +326,39 @@ async def test_layouts_and_partials(acme: Any) -> None:
     ] == "unknown_template"
 
 
+async def test_what_is_wrong_with_a_layout_s_own_layout_is_said_of_that_field(acme: Any) -> None:
+    def version(body: str, layout: str | None = None, **more: Any) -> dict[str, Any]:
+        return {"layout": layout, "locales": {tag: {"body": body, **more} for tag in ("de", "en")}}
+
+    for key, kind in (("inner", "layout"), ("outer", "layout"), ("letter", "layout"), ("foot", "partial")):
+        await acme.ok("POST", "/v1/templates", {"key": key, "category": "transactional", "kind": kind})
+    inner, outer = (f"/v1/templates/{key}/email/versions" for key in ("inner", "outer"))
+    slot = "<p>{{ content }}</p>"
+    for path, made in (
+        (inner, version(slot)),
+        (outer, version(slot, "inner")),
+        ("/v1/templates/letter/email/versions", version("{{ content }}", format="text")),
+        ("/v1/templates/foot/email/versions", version('{% include "outer" %}')),
+    ):
+        await acme.ok("POST", path, made)
+        await acme.ok("POST", f"{path}/1.0.0/publish")
+
+    async def faults(body: dict[str, Any]) -> list[tuple[str, str]]:
+        refused = await acme("POST", inner, body)
+        assert refused.status_code == 422
+        return [(one["pointer"], one["code"]) for one in refused.json()["errors"]]
+
+    bodies = ("/locales/de/body", "/locales/en/body")
+    assert await faults(version(slot, "outer")) == [("/layout", "cyclic_layout")]
+    assert await faults(version(slot, "inner")) == [("/layout", "cyclic_layout")]
+    assert await faults(version(slot, "nowhere")) == [("/layout", "unknown_partial")]
+    assert await faults(version(slot, "letter")) == [("/layout", "wrong_format")]
+    # It is the body that includes it, and the body that has no slot, whatever layout is around.
+    assert await faults(version(slot + '{% include "foot" %}', "outer")) == [(one, "cyclic_layout") for one in bodies]
+    assert await faults(version('{% include "foot" %}' + slot)) == [(one, "cyclic_layout") for one in bodies]
+    assert await faults(version("<p>No slot</p>")) == [(one, "no_content_slot") for one in bodies]
+
+
 async def test_the_tenant_s_own_language_is_for_whom_nothing_nearer_is_written(acme: Any) -> None:
     assert (await acme.refused("PATCH", "/v1/settings", {"default_locale": "xx"}))[1:] == (
         "invalid_locale",

@@ -72,10 +72,12 @@ class Compiler:
                     compiled[locale] = Compiled(
                         content=structs.replace(report.content, files=written.files, tracking=written.tracking),
                         mentioned=report.mentioned,
-                        warnings=_below(locale, report.warnings, template.kind),
+                        warnings=_below(locale, report.warnings, template.kind, written),
                     )
-            errors += _below(locale, faults, template.kind)
+            errors += _below(locale, faults, template.kind, written)
         if errors:
+            # What is wrong with the layout is wrong in every locale, and said once.
+            errors = list(dict.fromkeys(errors))
             raise Refused("The content cannot be rendered.", code=errors[0].code, errors=errors)
         return compiled
 
@@ -124,10 +126,11 @@ class Compiler:
                 return {}, [_unknown(name, written) for name in unknown]
             for name in wanted:
                 found[name] = pieces[name].in_locale(locale, tenant_locale)
-        cycle = _find_cycle(own, words, written.layout, found)
-        if cycle is not None:
-            shown = " → ".join(f"`{name}`" for name in cycle)
-            pointer = "/layout" if written.layout in cycle else "/body"
+        way = _find_cycle(own, words, written.layout, found)
+        if way is not None:
+            shown = " → ".join(f"`{name}`" for name in way[way.index(way[-1]) :])
+            by_layout = way[1] == written.layout and way[1] not in referenced_names(words)
+            pointer = "/layout" if by_layout else "/body"
             message = f"Layouts and partials go round in a circle: {shown}."
             return {}, [FieldError(pointer=pointer, code="cyclic_layout", message=message)]
         return found, []
@@ -149,7 +152,7 @@ def _as_fragment(source: LocaleSource, written: Written) -> Fragment:
 def _find_cycle(
     own: str | None, words: str, layout: str | None, fragments: Mapping[str, Fragment]
 ) -> tuple[str, ...] | None:
-    """The names on the way round, beginning and ending with the same one."""
+    """The names from the source to where the way comes round: the last one stands in it twice."""
 
     def edges(name: str) -> list[str]:
         if name == (own or ""):
@@ -161,7 +164,7 @@ def _find_cycle(
 
     def walk(name: str, path: tuple[str, ...]) -> tuple[str, ...] | None:
         if name in path:
-            return (*path[path.index(name) :], name)
+            return (*path, name)
         if name in done:
             return None
         for following in edges(name):
@@ -187,11 +190,13 @@ def _unknown(name: str, written: Written) -> FieldError:
     return FieldError(pointer=pointer, code="unknown_partial", message=message)
 
 
-def _below(locale: str, faults: Sequence[FieldError], kind: TemplateKind) -> tuple[FieldError, ...]:
+def _below(locale: str, faults: Sequence[FieldError], kind: TemplateKind, written: Written) -> tuple[FieldError, ...]:
     """Pointed at from the version's root; the layout belongs to all locales."""
     below: list[FieldError] = []
     for fault in faults:
-        if fault.pointer == "/layout" and kind is TemplateKind.MESSAGE:
+        # A layout is tried out as the layout of a message: where the slot is missing, its own body is meant.
+        is_own = kind is TemplateKind.LAYOUT and fault.code == "no_content_slot"
+        if fault.pointer == "/layout" and written.layout is not None and not is_own:
             pointer = "/layout"
         elif kind is not TemplateKind.MESSAGE:
             pointer = f"/locales/{locale}/body"
