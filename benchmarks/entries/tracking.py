@@ -32,6 +32,7 @@ async def measure(*, quick: bool) -> Findings:
     port = free_port()
     async with installed() as house:
         await house.accept(0, messages, send_at=moment_after(86_400))
+        await house.come_to_rest()
         marks = await _marks(house)
         with house.process("waypost.api", port=port, metrics_port=free_port(), live_port=free_port()) as api:
             await until_ready(port)
