@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from waypost.cli.template_toml import to_toml
-from waypost.client.answers import LocaleSource, Template, TemplateVersion
+from waypost.client.template_answers import LocaleSource, Template, TemplateVersion
 from waypost.kernel.errors import Refused
 
 EXTENSIONS: Final = {"html": ".html", "mjml": ".mjml", "markdown": ".md", "text": ".txt", "json": ".json"}

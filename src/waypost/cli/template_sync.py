@@ -10,7 +10,7 @@ import msgspec
 
 from waypost.cli.template_folder import Entry, entry_of, write_entry
 from waypost.client import ApiError, Client
-from waypost.client.answers import Template, TemplateVersion
+from waypost.client.template_answers import Template, TemplateVersion
 
 _NOT_FOUND: Final = 404
 _ABOUT: Final = ("name", "category", "topic", "default_locale")

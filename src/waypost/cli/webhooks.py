@@ -10,7 +10,7 @@ from waypost.settings import Settings
 
 if TYPE_CHECKING:
     from waypost.client import Client
-    from waypost.client.answers import WebhookDelivery
+    from waypost.client.webhook_answers import WebhookDelivery
 
 app = typer.Typer(help="Webhook endpoints: who is told what has happened.", no_args_is_help=True)
 

@@ -3,7 +3,8 @@
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from waypost.client.answers import Findings, Json, Rendered, Template, TemplateVersion, VersionDiff
+from waypost.client.answers import Json
+from waypost.client.template_answers import Findings, Rendered, Template, TemplateVersion, VersionDiff
 from waypost.client.transport import Transport, segment
 
 

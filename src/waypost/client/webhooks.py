@@ -3,8 +3,8 @@
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
-from waypost.client.answers import NewWebhookSecret, WebhookDelivery, WebhookEndpoint, WebhookReplay
 from waypost.client.transport import Transport, segment
+from waypost.client.webhook_answers import NewWebhookSecret, WebhookDelivery, WebhookEndpoint, WebhookReplay
 
 
 class Webhooks:
