@@ -115,6 +115,7 @@ def statements(one: dict[str, Any], tenant: str) -> Iterator[tuple[str, str, lis
     yield "delivery", "take_back", [tenant, ids]
     yield "notifications", "request", [tenant, one["id"]]
     yield "notifications", "by_ids", [tenant, ids]
+    yield "notifications", "resend_of", [tenant, one["id"]]
     yield "notifications", "recipient_ids", [tenant, one["external_id"]]
     yield "notifications", "page_all", bounds
     yield "notifications", "page_of_recipient", [*bounds, ids]
