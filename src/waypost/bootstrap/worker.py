@@ -50,7 +50,8 @@ from waypost.bootstrap.senders import TenantSenders
 from waypost.bootstrap.traced import TracedComposer, TracedDispatch
 from waypost.bootstrap.tracing import tracing_of
 from waypost.bootstrap.tracking import instruments_of
-from waypost.delivery.dispatch import Dispatcher, DispatchParts
+from waypost.delivery.dispatch import Dispatcher
+from waypost.delivery.dispatch_parts import DispatchParts
 from waypost.delivery.gatekeeper import Gatekeeper
 from waypost.delivery.holding import Holding
 from waypost.delivery.lease import Lease

@@ -24,7 +24,8 @@ from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.postgres.worker_leases import PgWorkerLeases
 from waypost.channels.model import Outcome, OutgoingEmail
 from waypost.channels.ports import EmailSender
-from waypost.delivery.dispatch import Dispatcher, DispatchParts
+from waypost.delivery.dispatch import Dispatcher
+from waypost.delivery.dispatch_parts import DispatchParts
 from waypost.delivery.gatekeeper import Gatekeeper
 from waypost.delivery.lease import Lease
 from waypost.delivery.model import Claimed, Held, QueueRow, Settlement, State
@@ -150,13 +151,14 @@ class WorkerKit:
             store=options.pop("store", self.store),
             gatekeeper=Gatekeeper(work=office.worker_work, delivery=office.delivery, limits=PgLimits()),
             composer=options.pop("composer", None) or PlainComposer(),
-            senders=OneSender(vendor),
+            senders=options.pop("senders", None) or OneSender(vendor),
             journal=journal,
             ear=options.pop("ear", None) or SlowEar(),
             telemetry=NoTelemetry(),
             lease=options.pop("lease", self.lease),
             settler=options.pop("settler", self.settler),
             clock=self.clock,
+            capacity=options.pop("capacity", None),
             pauses=options.pop("pauses", None),
         )
         return Dispatcher(parts, worker_id=self.id, **options)

@@ -25,7 +25,8 @@ from waypost.adapters.postgres.work import PgWork
 from waypost.adapters.postgres.worker_leases import PgWorkerLeases
 from waypost.channels.model import Outcome, OutcomeKind, OutgoingEmail
 from waypost.channels.ports import EmailSender, Wire
-from waypost.delivery.dispatch import Dispatcher, DispatchParts
+from waypost.delivery.dispatch import Dispatcher
+from waypost.delivery.dispatch_parts import DispatchParts
 from waypost.delivery.gatekeeper import Gatekeeper
 from waypost.delivery.lease import Lease
 from waypost.delivery.model import Claimed, Settlement

@@ -127,9 +127,7 @@ class Road:
 
     async def dispatcher(self, ways: Ways, **options: Any) -> Dispatcher:
         kit = await self.office.worker()
-        made = kit.dispatcher(self.office, ways.own, **options)
-        made._parts = replace(made._parts, senders=ways, capacity=self.capacity())
-        return made
+        return kit.dispatcher(self.office, ways.own, senders=ways, capacity=self.capacity(), **options)
 
     async def counted(self, account: Account) -> dict[str, int]:
         row = await self.office.admin.fetchrow(

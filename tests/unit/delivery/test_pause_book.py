@@ -9,7 +9,8 @@ from uuid import UUID, uuid4
 
 from waypost.channels.model import Outcome, OutcomeKind, OutgoingEmail
 from waypost.channels.ports import Wire, Withdrawn
-from waypost.delivery.dispatch import Dispatcher, DispatchParts
+from waypost.delivery.dispatch import Dispatcher
+from waypost.delivery.dispatch_parts import DispatchParts
 from waypost.delivery.model import Claimed, Returned, Settlement
 from waypost.delivery.pause_book import PauseBook, Stop
 from waypost.delivery.pause_model import PauseMark, PauseScope
