@@ -88,8 +88,8 @@ def test_forms_act_on_one_s_own_only_and_only_with_their_proof(
 ) -> None:
     origin = {"Origin": fortress.url}
     for path in (
-        f"/messages/{foreign['ntf']}/cancel", f"/messages/{foreign['ntf']}/resend", f"/suppressions/{foreign['sup']}/release",
-        f"/keys/{foreign['key']}/revoke",
+        f"/messages/{foreign['ntf']}/cancel", f"/messages/{foreign['ntf']}/resend",
+        f"/suppressions/{foreign['sup']}/release", f"/keys/{foreign['key']}/revoke",
     ):  # fmt: skip
         assert browser.post(path, data={"proof": proof}, headers=origin).status_code == 404, path
         assert browser.post(path, data={"x": "y"}, headers=origin).status_code == 403, path
