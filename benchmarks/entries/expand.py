@@ -35,7 +35,7 @@ class _Board:
 
 
 async def measure(*, quick: bool) -> Findings:
-    people, rounds = (200, 1) if quick else (10_000, 3)
+    people, rounds = (200, 1) if quick else (10_000, 9)
     ours: list[float] = []
     theirs: list[float] = []
     async with installed() as house:
@@ -46,6 +46,7 @@ async def measure(*, quick: bool) -> Findings:
         batches, expansion = _joined(house)
         scope = await house.scope()
         for _ in range(rounds):
+            await house.come_to_rest()
             since = moment_after(0)
             async with house.app.work.begin(TENANT) as tx:
                 made = await batches.create(tx, scope, Audience(), BatchMessage(template="news"))
