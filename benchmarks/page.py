@@ -31,8 +31,8 @@ _HOW = """
   the same with the same rows and nothing else; where the distance to it goes is listed step by step above.
 - **Submit**: calls begin by the clock, whatever the server does, and a call's time counts from when it was due. Each
   has an idempotency key and carries its content; each fifth person is new.
-- **Bulk**: 10,000 calls in one request to a real API process, until its answer; the reference copies the rows that it
-  leaves, indexes included, with no logic.
+- **Bulk**: 10,000 calls in one request to a real API process, until its answer; the reference copies all rows that it
+  leaves, four for each call with a key, indexes included, with no logic.
 - **Import, expansion**: from the first byte or step to the end of the job, sealing included (of a batch, of what its
   messages share: [decision 27](decisions/0027-a-batch-s-messages-hold-their-inputs-by-reference.md)); the reference
   writes the same rows by COPY, or by `INSERT … SELECT`.
@@ -45,8 +45,8 @@ _HOW = """
   messages joined by the standard library. The subject does more than print a value, so the process must be asked; of
   the same content with a plain subject, messages are made without it.
 - **Sealed payload**: a person's key unwrapped, the payload opened and read, against the ciphers alone.
-- **`waypost up`**: in an empty directory, until the greeting has seen the first message in the mailbox; then the
-  proportional memory of all processes but the database's.
+- **`waypost up`**: in an empty directory, until the greeting has seen the first message in the mailbox; then, a quiet
+  minute later, the proportional memory of all processes but the database's.
 
 CPU per message is from the kernel's own accounts of each process. On a busy machine all figures get worse, ratios less.
 """
