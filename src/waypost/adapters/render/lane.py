@@ -52,10 +52,10 @@ class Lane:
 
     async def close(self) -> None:
         self._closed = True
-        if self._errands:
-            await asyncio.wait(self._errands)
         if self._dismissal is not None:
             self._dismissal.cancel()
+        if self._errands:
+            await asyncio.wait(self._errands)
         while self._idle:
             await self._idle.pop().close()
 
